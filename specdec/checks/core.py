@@ -89,7 +89,8 @@ def call(function, args) -> Outcome:
 
 
 def not_written(text: str) -> str:
-    return f"✎ {text or 'Not written yet.'} Replace the line in the answer cell, then run both."
+    """Say what to do about a stub's error."""
+    return f"✎ {text or 'Not written yet'}. Write it in the answer cell, then run both cells."
 
 
 def is_right(outcome: Outcome, case: Case) -> bool:
