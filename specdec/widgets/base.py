@@ -4,6 +4,7 @@ import base64
 import io
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import anywidget
 import traitlets
@@ -31,7 +32,7 @@ class CourseWidget(anywidget.AnyWidget):
     entries to replace.
     """
 
-    TEXT = {}
+    TEXT: ClassVar[dict] = {}
     text = traitlets.Dict().tag(sync=True)
 
     def __init__(self, text=None, **traits):

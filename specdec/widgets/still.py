@@ -34,9 +34,7 @@ def question_lines(lane):
     lines = [plain(lane.question["prompt"])]
     for index, choice in enumerate(lane.question["choices"]):
         mark = "✓" if choice["right"] else "✗"
-        lines.append(
-            f"{mark} {letter(index)}. {plain(choice['text'])}: {plain(choice['reason'])}"
-        )
+        lines.append(f"{mark} {letter(index)}. {plain(choice['text'])}: {plain(choice['reason'])}")
     return lines
 
 

@@ -57,5 +57,11 @@ def show(page, widget, theme="light"):
     page.set_content("<!doctype html><html><head></head><body></body></html>")
     page.evaluate(
         PAGE,
-        {"esm": widget._esm, "css": widget._css, "theme": sheet, "light": theme == "light", "state": state},
+        {
+            "esm": widget._esm,
+            "css": widget._css,
+            "theme": sheet,
+            "light": theme == "light",
+            "state": state,
+        },
     )
