@@ -5,7 +5,8 @@ without a kernel, and in Python, so that a cell can read the state and a still p
 """
 
 from specdec.widgets.draft_lane import DraftLane
+from specdec.widgets.lessons import load_widget
 from specdec.widgets.question import Choice, Question
 from specdec.widgets.quiz import Quiz
 
-__all__ = ["Choice", "DraftLane", "Question", "Quiz"]
+__all__ = ["Choice", "DraftLane", "Question", "Quiz", "load_widget"]
