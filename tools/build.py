@@ -25,11 +25,13 @@ from traitlets.config import Config
 
 from tools.course import (
     ANSWERS,
+    PROGRESS,
     ROOT,
     WIDGETS,
     CourseError,
     Lesson,
     answers_file,
+    checks_file,
     find_slug,
     fingerprint,
     lesson_slugs,
@@ -176,7 +178,11 @@ def build_solution(lesson: Lesson) -> None:
 def data_files(lesson: Lesson) -> dict[Path, str]:
     """Return the package data made from a lesson's text: {path: content}."""
     name = f"lesson_{lesson.number}.json"
-    contents = {ANSWERS / name: answers_file(lesson), WIDGETS / name: widgets_file(lesson)}
+    contents = {
+        ANSWERS / name: answers_file(lesson),
+        WIDGETS / name: widgets_file(lesson),
+        PROGRESS / name: checks_file(lesson),
+    }
     return {
         path: json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
         for path, content in contents.items()
