@@ -131,7 +131,7 @@ function makeLength(text, onChange) {
   range.type = "range";
   range.min = "0";
   range.max = String(MAX_DRAFT);
-  const value = make("output", "sd-k");
+  const value = make("span", "sd-k");
   const words = make("span", "", `${text.length_label} = `);
   words.append(value);
   node.append(words, range);
