@@ -138,5 +138,9 @@ class _Batch:
 def _add_gradebook_points(course, lesson, lines):
     known = grading.gradebook_points(course, lesson)
     for line in lines:
-        if not line.result.ungraded and line.student in known:
-            line.points, line.max_points = known[line.student]
+        if line.student not in known:
+            continue
+        line.points, line.max_points = known[line.student]
+        if line.result.ungraded and line.points:
+            message = f"the gradebook keeps {line.points} points from an earlier hand-in"
+            line.result.problems.append(Problem("earlier_grade", message))

@@ -22,6 +22,11 @@ from autograder.submissions import grade_id, is_test
 LOGGER = logging.getLogger("autograder.nbgrader")
 LOGGER.propagate = False
 
+REASONS = {
+    "DeadKernelError": "its code ended the Python process it ran in; nothing could be graded",
+    "UnresponsiveKernelError": "its code could not be stopped; nothing could be graded",
+}
+
 
 @contextlib.contextmanager
 def log_to(path):
@@ -43,16 +48,29 @@ def log_to(path):
 def _convert(kind, course, directory):
     """Run one of nbgrader's converters; whatever goes wrong there becomes a GradingError."""
     converter = kind(coursedir=directory, config=course.config, log=LOGGER, force=True)
+    causes = []  # nbgrader logs the cause and raises a general error in its place
+    convert = converter.convert_single_notebook
+
+    def remember_cause(path):
+        try:
+            convert(path)
+        except Exception as error:
+            causes.append(error)
+            raise
+
+    converter.convert_single_notebook = remember_cause
     try:
         converter.start()
     except Exception as error:
-        LOGGER.exception("converter failed")
-        raise GradingError(_reason(error), "nbgrader") from error
+        raise GradingError(_reason(causes[-1] if causes else error), "nbgrader") from error
 
 
 def _reason(error):
+    name = type(error).__name__
+    if name in REASONS:
+        return REASONS[name]
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return f"nbgrader could not process it: {name}{': ' + lines[0] if lines else ''}"
 
 
 def release(course, lesson):

@@ -1,5 +1,6 @@
 """check, grade and demo on the small course: results, files, and every way to be refused."""
 
+import contextlib
 import csv
 import json
 import os
@@ -54,6 +55,23 @@ def refused(arguments, capsys):
     return lines[0]
 
 
+@contextlib.contextmanager
+def as_ordinary_user(*folders):
+    """Give up root's right to write everywhere, but keep the way to the folders open."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for folder in folders:
+        for place in (folder, *folder.parents):
+            if "pytest-" in str(place):
+                place.chmod(0o755)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 # demo
 
 
@@ -99,10 +117,11 @@ def test_demo_fills_gradebook_and_feedback(demo):
     page = (classroom / "feedback" / "half" / LESSON / f"{LESSON}.html").read_text()
     assert "double(-3) returned -1, wanted -6" in page
     assert "HIDDEN TESTS" not in page
-    assert "Traceback" not in page
+    assert "most recent call last" not in page
 
 
-def test_demo_refuses_a_folder_with_other_things(classroom, tmp_path, capsys):
+def test_demo_refuses_a_folder_with_other_things(small_course, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(small_course)
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
@@ -112,21 +131,13 @@ def test_demo_refuses_a_folder_with_other_things(classroom, tmp_path, capsys):
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs POSIX users")
-def test_read_only_folders_are_refused(classroom, tmp_path, capsys, monkeypatch):
+def test_read_only_folders_are_refused(small_course, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(small_course)
     locked = tmp_path / "locked"
     locked.mkdir()
     locked.chmod(0o555)
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
-            parent.chmod(0o755)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
+    with as_ordinary_user(small_course, tmp_path):
         line = refused(["demo", "--dir", locked / "class"], capsys)
-    finally:
-        if root:
-            os.seteuid(0)
     assert "Permission denied" in line
     assert str(locked) in line
 
@@ -322,7 +333,8 @@ def test_a_kernel_that_dies_is_one_students_problem(classroom, submitted, capsys
     assert main(["grade", LESSON]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "all_right: " in text
-    assert "DeadKernelError" in text
+    assert "ended the Python process" in text
+    assert "all_right: the gradebook keeps 5 points from an earlier hand-in" in text
     assert float(grades(classroom)["half"]["score"]) == 5
 
 
@@ -431,12 +443,10 @@ def test_nbgrader_itself_is_quiet_in_the_course_folder(classroom, command):
     ]
 
 
-def test_plain_nbgrader_autograde_gives_the_same_points(classroom, command):
+def test_plain_nbgrader_autograde_gives_the_same_points(classroom, small_course, command):
     for student in ("broken", "looping", "nothing", "renamed"):
         shutil.rmtree(classroom / "autograder" / "classroom" / "submitted" / student)
-    done = command(
-        sys.executable, "-m", "nbgrader", "autograde", LESSON, "--force", cwd=classroom
-    )
+    done = command(sys.executable, "-m", "nbgrader", "autograde", LESSON, "--force", cwd=classroom)
     assert done.returncode == 0, done.stderr
     assert "IPKernelApp" not in done.stderr
     with sqlite3.connect(classroom / "autograder" / "classroom" / "gradebook.db") as database:
@@ -448,7 +458,7 @@ def test_plain_nbgrader_autograde_gives_the_same_points(classroom, command):
                 "group by student_id"
             )
         )
-    for recipe in recipes(classroom.parent / "course"):
+    for recipe in recipes(small_course):
         if recipe["name"] in ("all_right", "half", "untouched", "copied", "deleted", "tampered"):
             assert scores[recipe["name"]] == recipe["points"], recipe["name"]
 
