@@ -1,0 +1,35 @@
+"""The first cell of a lesson: say that all is ready, or what to do."""
+
+import platform
+import sys
+from importlib.metadata import version
+
+from IPython import get_ipython
+
+from specdec import __version__
+from specdec.checks.core import not_written
+
+
+def start(lesson: str) -> None:
+    """Print one line with the lesson and the versions that matter."""
+    shell = get_ipython()
+    if shell is not None:
+        shorten_stub_errors(shell)
+    print(
+        f"Ready. Lesson {int(lesson[:2])} of 6 · course {__version__} · "
+        f"Python {platform.python_version()} · numpy {version('numpy')}"
+    )
+
+
+def shorten_stub_errors(shell) -> None:
+    """Show an unwritten function's error as one line. It stays an error: the cell has failed."""
+    show_any = type(shell).showtraceback.__get__(shell)
+
+    def showtraceback(*args, **kwargs):
+        kind, error, _ = sys.exc_info()
+        if not isinstance(error, NotImplementedError):
+            return show_any(*args, **kwargs)
+        text = str(error)
+        shell._showtraceback(kind, error, [text if text.startswith("✎") else not_written(text)])
+
+    shell.showtraceback = showtraceback
