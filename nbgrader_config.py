@@ -32,11 +32,22 @@ c.CourseDirectory.ignore = [
     ".DS_Store",
 ]
 
-c.Execute.timeout = 10  # seconds for a cell
-c.Execute.record_timing = False
-c.Execute.extra_arguments = ["--IPKernelApp.log_level=ERROR"]  # else a warning a submission
-c.Execute.skip_cells_with_tag = "nbgrader-never-skip"  # else a student's tag skips the tests
-
+# nbgrader's own lists with some parts replaced: stubs that say what to delete, mended cells,
+# feedback without hidden tests.
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.IncludeHeaderFooter",
+    "nbgrader.preprocessors.InstantiateTests",
+    "nbgrader.preprocessors.LockCells",
+    "autograder.release.FriendlyStubs",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     "autograder.preprocessors.MendCells",
@@ -49,6 +60,11 @@ c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
+
+c.Execute.timeout = 10  # seconds for a cell
+c.Execute.record_timing = False
+c.Execute.extra_arguments = ["--IPKernelApp.log_level=ERROR"]  # else a warning a submission
+c.Execute.skip_cells_with_tag = "nbgrader-never-skip"  # else a student's tag skips the tests
 
 c.Course.text = "course/{lesson}.py"
 c.Course.build_source = ["{python}", "-m", "tools.build", "source", "{lesson}"]

@@ -23,7 +23,7 @@ def with_answers(released, answers):
     return node
 
 
-def tests_of(source):
+def own_tests(source):
     """Return {answer id: [ids of its test cells]}.
 
     The tests of `f` are `test_f` and `test_f_<aspect>`; a longer answer id wins, so that

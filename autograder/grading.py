@@ -22,6 +22,7 @@ from autograder.submissions import grade_id, is_test
 LOGGER = logging.getLogger("autograder.nbgrader")
 LOGGER.propagate = False
 
+UNWRITTEN_ERRORS = ("NotImplementedError", "NotWrittenYet")
 REASONS = {
     "DeadKernelError": "its code ended the Python process it ran in; nothing could be graded",
     "UnresponsiveKernelError": "its code could not be stopped; nothing could be graded",
@@ -134,7 +135,7 @@ def _failure(cell, points):
             text = failure_text(output)
             if text == ENDLESS:
                 return results.TIMEOUT, text
-            if output.ename == "NotImplementedError":
+            if output.ename in UNWRITTEN_ERRORS:
                 return results.UNWRITTEN, text
             status = results.ERROR if text.startswith(f"{output.ename}:") else results.FAILED
             return status, text

@@ -25,23 +25,21 @@ def progress():
 
 
 def print_check(result, path):
-    """Print the outcome of one notebook as a table."""
+    """Print the outcome of one notebook: a table, then the messages of what lost points."""
     console = Console()
     table = Table(title=Text(f"{path}\nlesson {result.lesson}"), title_justify="left")
-    table.add_column("test")
+    table.add_column("test", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
-    table.add_column("message")
     for cell in result.cells:
         mark, style = MARKS[cell.status]
-        table.add_row(
-            Text(cell.grade_id),
-            f"{cell.points} of {cell.max_points}",
-            Text(mark, style),
-            Text(cell.message),
-            end_section=bool(cell.message),
-        )
+        points = f"{cell.points} of {cell.max_points}"
+        table.add_row(Text(cell.grade_id), points, Text(mark, style))
     console.print(table)
+    for cell in result.cells:
+        if cell.message:
+            console.print(Text(cell.grade_id, "bold"))
+            console.print(Text(f"{cell.message}\n"), soft_wrap=True)
     for problem in result.problems:
         console.print(Text(f"note: {problem.message}"), soft_wrap=True)
     console.print(Text(f"{result.points} of {result.max_points} points", "bold"))

@@ -1261,7 +1261,9 @@ def _right(answer, *values):
 
 
 ODD_ANSWERS = [
-    *_right("todo_tokens_emitted", "3.0", "1 + 2", "len([7, 3, 8])", "__import__('numpy').int64(3)"),
+    *_right(
+        "todo_tokens_emitted", "3.0", "1 + 2", "len([7, 3, 8])", "__import__('numpy').int64(3)"
+    ),
     *_right("todo_tokens_accepted", "2.0", "3 - 1", "len((7, 3))", "__import__('numpy').int8(2)"),
     *_right("todo_all_agree", "5.0", "4 + 1", "len('73590')", "__import__('numpy').float64(5)"),
     *_right(

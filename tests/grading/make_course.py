@@ -74,7 +74,6 @@ c.CourseDirectory.course_id = "small"
 c.Course.metadata_key = "small"
 c.Course.demo_lesson = "{LESSON}"
 c.Execute.timeout = 3
-c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError('not written yet')"}}
 '''
     root.mkdir(parents=True, exist_ok=True)
     (root / "nbgrader_config.py").write_text(config + extra, encoding="utf-8")

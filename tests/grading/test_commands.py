@@ -197,7 +197,7 @@ def test_check_tells_unwritten_slow_and_crashing_answers_apart(submitted, capsys
     nbformat.write(node, path)
     _, data, _ = checked(path, capsys)
     double, todo = data["cells"]
-    assert (double["status"], double["message"]) == ("unwritten", "not written yet")
+    assert (double["status"], double["message"]) == ("unwritten", "double is not written yet")
     assert todo["status"] == "error"
     assert todo["message"].startswith("NameError: ")
 
