@@ -25,11 +25,11 @@
 # - **Count** the passes of the big model, the only thing that costs much.
 # - **Estimate** when guessing pays, and when it loses.
 #
-# This is the first of six lessons:
+# This is the first of six lessons. Each arrow means "needs":
 #
-# 1. **the rule** → 2. one pass on a real model → 4. caches → 5. when it pays → 6. better drafts
+# **1 the rule** → 2 one pass of a real model → 4 caches → 5 when it pays → 6 better drafts
 #
-# Lesson 3, exact sampling, needs only this one.
+# **1 the rule** → 3 exact sampling
 
 # %% [markdown]
 # Run each cell with <kbd>Shift</kbd> + <kbd>Enter</kbd>. Start with this one.
@@ -98,12 +98,21 @@ show(
 #     reason: Only the first two answers were asked about the true text. The rest were asked after 7 3, and the text does not say that any more.
 
 # %% [markdown]
-# What you set is data. Run this cell, change the lane, run it again.
+# What you set is data. Run this cell, change the lane, run it again. (Before your prediction,
+# nothing has come out yet.)
 
 # %%
 print("target's choices:", lane.picks)
 print("accepted:", lane.accepted)
 print("emitted: ", lane.emitted)
+
+# %% [markdown] only="solution"
+# Set place 2 to 3, the draft's own guess, and three grey answers come alive: they were asked after
+# `7 3`, and now that is the text.
+
+# %% only="solution"
+lane.picks = [7, 3, 5, 9, 2]
+lane
 
 # %% [markdown] minutes=3
 # ## The idea
@@ -1008,6 +1017,16 @@ print((~acc.cumsum() < 1).sum())
 # </details>
 
 # %% [markdown]
+# ## Where you are
+#
+# This runs all visible checks on what you have written so far.
+
+# %%
+from specdec.progress import show_progress
+
+show_progress("01_draft_and_verify")
+
+# %% [markdown]
 # ## Hand in
 #
 # 1. Save with <kbd>Ctrl</kbd> + <kbd>S</kbd>.
@@ -1016,8 +1035,10 @@ print((~acc.cumsum() < 1).sum())
 # 3. *Success* means that all visible checks pass. Grading runs more cases of the same rules, and
 #    marks the two questions.
 #
-# On Binder, your work is gone when the tab has been idle for a while. Download it: right-click the
-# file on the left, *Download*. To go on later, drag it into the file list again.
+# ## What comes next
+#
+# Your functions called the target k + 1 times and we called it one pass. Lesson 2 does it for real:
+# one forward pass of a trained transformer that answers all k + 1 questions at once.
 #
 # ## Sources
 #

@@ -1,5 +1,6 @@
 """The first cell of a lesson: say that all is ready, or what to do."""
 
+import os
 import platform
 import sys
 from importlib.metadata import version
@@ -8,6 +9,11 @@ from IPython import get_ipython
 
 from specdec import __version__
 from specdec.checks.core import not_written
+
+ON_BINDER = (
+    "You are on Binder: this place vanishes when you are idle for some minutes. To take your work "
+    "away: File > Download. To go on later: drag that file into the list on the left."
+)
 
 
 def start(lesson: str) -> None:
@@ -19,6 +25,8 @@ def start(lesson: str) -> None:
         f"Ready. Lesson {int(lesson[:2])} of 6 · course {__version__} · "
         f"Python {platform.python_version()} · numpy {version('numpy')}"
     )
+    if "BINDER_SERVICE_HOST" in os.environ:
+        print(ON_BINDER)
 
 
 def shorten_stub_errors(shell) -> None:

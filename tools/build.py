@@ -25,11 +25,13 @@ from traitlets.config import Config
 
 from tools.course import (
     ANSWERS,
+    PROGRESS,
     ROOT,
     WIDGETS,
     CourseError,
     Lesson,
     answers_file,
+    checks_file,
     find_slug,
     fingerprint,
     lesson_slugs,
@@ -104,7 +106,23 @@ def run(notebook, *, allow_errors: bool = False, timeout: int = 120, cwd: Path =
         os.environ.clear()
         os.environ.update(before)
     notebook.metadata["language_info"] = {"name": "python"}
+    for cell in notebook.cells:
+        join_streams(cell)
     return notebook
+
+
+def join_streams(cell) -> None:
+    """Join printed text that the kernel sent in pieces, so that a rebuild gives the same output."""
+    joined = []
+    for output in cell.get("outputs", []):
+        previous = joined[-1] if joined else None
+        if previous and output.output_type == previous.output_type == "stream":
+            if output.name == previous.name:
+                previous.text += output.text
+                continue
+        joined.append(output)
+    if cell.cell_type == "code":
+        cell.outputs = joined
 
 
 def solution(lesson: Lesson):
@@ -176,7 +194,11 @@ def build_solution(lesson: Lesson) -> None:
 def data_files(lesson: Lesson) -> dict[Path, str]:
     """Return the package data made from a lesson's text: {path: content}."""
     name = f"lesson_{lesson.number}.json"
-    contents = {ANSWERS / name: answers_file(lesson), WIDGETS / name: widgets_file(lesson)}
+    contents = {
+        ANSWERS / name: answers_file(lesson),
+        WIDGETS / name: widgets_file(lesson),
+        PROGRESS / name: checks_file(lesson),
+    }
     return {
         path: json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
         for path, content in contents.items()

@@ -41,6 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "course"
 REFERENCE = ROOT / "specdec" / "reference"
 ANSWERS = ROOT / "specdec" / "checks" / "data"
+PROGRESS = ROOT / "specdec" / "progress" / "data"
 WIDGETS = ROOT / "specdec" / "widgets" / "data"
 
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -190,7 +191,7 @@ def expand(lesson: Lesson, *, worked: bool) -> list:
         elif "test" in keys:
             cells.append(test_cell(cell))
         elif "widget" in keys:
-            cells.append(widget_cell(lesson, cell))
+            cells.append(widget_cell(lesson, index, worked))
         elif "include" in keys:
             cells.append(new_code_cell(included(lesson, index)))
         elif "hints" in keys:
@@ -223,13 +224,21 @@ def plain_code_cell(cell):
     return new
 
 
-def widget_cell(lesson: Lesson, cell):
-    """A cell that shows a widget; its texts lie in the package, not beside the question."""
-    name = cell.metadata["widget"]
-    return new_code_cell(
-        f"from specdec.widgets import load_widget\n\n"
-        f'{name} = load_widget("lesson_{lesson.number}", "{name}")\n{name}'
-    )
+def widget_cell(lesson: Lesson, index: int, worked: bool):
+    """A cell that shows a widget; its texts lie in the package, not beside the question.
+
+    In the worked solution the prediction is made: the text of the right choice.
+    """
+    name = lesson.cells[index].metadata["widget"]
+    lines = [
+        "from specdec.widgets import load_widget",
+        "",
+        f'{name} = load_widget("lesson_{lesson.number}", "{name}")',
+    ]
+    right = [c["text"] for c in read_yaml(lesson, index).get("choices", []) if c.get("right")]
+    if worked and right:
+        lines.append(f'{name}.prediction = "{right[0]}"  # chosen, as a learner would by a click')
+    return new_code_cell("\n".join([*lines, name]))
 
 
 def included(lesson: Lesson, index: int) -> str:
@@ -276,7 +285,11 @@ def answer_cell(lesson: Lesson, index: int):
 
 
 def test_cell(cell):
-    new = new_code_cell(cell.source)
+    """A graded check, folded: its first line says what it is and what it is worth."""
+    points = plural(cell.metadata["points"], "point")
+    title = f"# Check · {points} · run me when you have answered"
+    new = new_code_cell(f"{title}\n{cell.source}")
+    new.metadata["jupyter"] = {"source_hidden": True}
     new.metadata.update(
         nbgrader(
             f"test_{cell.metadata['test']}",
@@ -390,7 +403,7 @@ def show_value(value) -> str:
 
 def name_cells(lesson: Lesson, cells: list) -> None:
     """Give each cell an id that a rebuild gives again: its grade_id, or its place."""
-    seen = set()
+    seen: set[str] = set()
     for place, cell in enumerate(cells, 1):
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
         if grade_id in seen:
@@ -471,6 +484,19 @@ def widgets_file(lesson: Lesson) -> dict:
         for index, cell in enumerate(lesson.cells)
         if "widget" in cell.metadata
     }
+
+
+def checks_file(lesson: Lesson) -> list[dict]:
+    """Return the lesson's visible checks in order: [{"id", "points", "source"}, …]."""
+    return [
+        {
+            "id": cell.metadata["nbgrader"]["grade_id"].removeprefix("test_"),
+            "points": cell.metadata["nbgrader"]["points"],
+            "source": strip_markers(cell.source),
+        }
+        for cell in expand(lesson, worked=False)
+        if cell.metadata.get("nbgrader", {}).get("grade")
+    ]
 
 
 def fingerprint(notebook) -> str:

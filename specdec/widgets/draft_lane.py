@@ -13,6 +13,10 @@ MARKS = {"accepted": "✓", "corrected": "✎", "discarded": "✗", "bonus": "+"
 
 TEXT = {
     "title": "One round of draft and verify",
+    "offline": (
+        "Kept from your last visit. It works as it is. Run its cell to start it anew; "
+        "then other cells can read it too."
+    ),
     "place": "Place",
     "bonus_place": "bonus",
     "draft": "Draft guesses",

@@ -41,6 +41,17 @@ function writeMarkup(node, markup) {
   return node;
 }
 
+// The frame of a widget: its title, a corner for one more thing, and the note without a kernel.
+function makeRoot(className, text, corner) {
+  const root = make("div", `sd-widget ${className}`);
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", text.title);
+  const header = make("div", "sd-header");
+  header.append(make("span", "sd-title", text.title), corner);
+  root.append(header, make("p", "sd-offline", text.offline));
+  return root;
+}
+
 let lastGroup = 0;
 
 // A question as a fieldset with radio buttons. onCommit(index) is called when the learner has

@@ -216,7 +216,20 @@ class Notebook:
     def run_all(self):
         """Run all cells and wait until each one has its number."""
         self.command("notebook:run-all-cells")
+        self.wait_until_run()
+
+    def wait_until_run(self):
+        """Wait until every cell with code has its number and the kernel is idle."""
         self.page.wait_for_function(ALL_RUN)
+
+    def scroll_to(self, cell):
+        """Bring a cell on the screen and return it; JupyterLab draws only cells near it."""
+        self.page.evaluate(
+            "(cell) => window.jupyterapp.shell.currentWidget.content.scrollToItem(cell)", cell
+        )
+        shown = self.page.locator(f".jp-Cell[data-windowed-list-index='{cell}']")
+        shown.wait_for()
+        return shown
 
     def save(self):
         """Save and wait until the file is written."""
