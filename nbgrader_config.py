@@ -6,10 +6,21 @@ from pathlib import Path
 
 c = get_config()  # noqa: F821  (nbgrader provides it)
 
+HERE = Path(__file__).resolve().parent
+
+
+def put_first(variable, folder):
+    """Put a folder in front of a list of paths in the environment, once."""
+    paths = [path for path in os.environ.get(variable, "").split(os.pathsep) if path]
+    if str(folder) not in paths:
+        os.environ[variable] = os.pathsep.join([str(folder), *paths])
+
+
 # nbgrader calls its helper program `alembic` by name; find it without an activated environment.
-scripts = sysconfig.get_path("scripts")
-if scripts not in os.environ.get("PATH", "").split(os.pathsep):
-    os.environ["PATH"] = os.pathsep.join([scripts, os.environ.get("PATH", "")])
+put_first("PATH", sysconfig.get_path("scripts"))
+# Kernels find the course's library here even where it is not installed.
+if (HERE / "specdec").is_dir():
+    put_first("PYTHONPATH", HERE)
 
 classroom = "autograder/classroom"
 c.CourseDirectory.course_id = "speculative-decoding"
@@ -19,7 +30,7 @@ c.CourseDirectory.submitted_directory = f"{classroom}/submitted"
 c.CourseDirectory.autograded_directory = f"{classroom}/autograded"
 c.CourseDirectory.feedback_directory = f"{classroom}/feedback"
 c.CourseDirectory.solution_directory = f"{classroom}/solution"
-c.CourseDirectory.db_url = f"sqlite:///{Path(__file__).resolve().parent / classroom}/gradebook.db"
+c.CourseDirectory.db_url = f"sqlite:///{HERE / classroom}/gradebook.db"
 # nbgrader copies what stands beside a notebook to the students; these never.
 c.CourseDirectory.ignore = [
     ".ipynb_checkpoints",

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 
 import nbformat
 
@@ -14,15 +15,13 @@ from autograder.errors import GradingError
 from autograder.results import Problem
 from autograder.submissions import Notebook, lesson_of, read_notebook
 
-TIMESTAMP = "timestamp.txt"
-
 
 @dataclass
 class HandIn:
     """One student's readable hand-in for a lesson."""
 
     student: str
-    folder: object
+    folder: Path
     notebook: Notebook
 
 

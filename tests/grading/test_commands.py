@@ -352,6 +352,21 @@ def test_hand_ins_of_other_lessons_and_several_files_are_told(classroom, submitt
     assert "several other notebooks" in text
 
 
+def test_odd_names_of_students_and_extra_files(classroom, submitted, capsys):
+    odd = "o'neil [2] ü"
+    folder = submitted("half").parents[1].with_name(odd)
+    submitted("half").parents[1].rename(folder)
+    (folder / LESSON / "timestamp.txt").write_text("2026-11-29 12:00:00 UTC")
+    (folder / LESSON / "leak.txt").symlink_to("/etc/passwd")
+    assert main(["grade", LESSON, "--student", odd]) == 0
+    assert f"{odd} │ 2" in " ".join(capsys.readouterr().out.split())
+    row = grades(classroom)[odd]
+    assert float(row["score"]) == 2
+    assert row["timestamp"].startswith("2026-11-29 12:00:00")
+    graded = classroom / "autograder" / "classroom" / "autograded" / odd / LESSON
+    assert sorted(path.name for path in graded.iterdir()) == [f"{LESSON}.ipynb", "timestamp.txt"]
+
+
 def test_marks_by_hand_stay_and_count(classroom, capsys):
     from nbgrader.api import Gradebook
 
