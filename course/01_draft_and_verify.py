@@ -312,9 +312,10 @@ check_verify_greedy_edges(
 # **Another right way.** Count the leading matches `a`, then return `target_next[:a + 1]`. It is
 # shorter, and it shows the law *emitted = accepted + 1*. The loop shows better *when* to stop.
 
-# %% [markdown] only="solution" wrong_turns="verify_greedy"
-# Called with draft `[4, 5, 6]` and target `[4, 8, 6, 9]`, and with draft `[1, 2]` and target
-# `[1, 2, 3]`, where `[4, 8]` and `[1, 2, 3]` are right:
+# %% [markdown] only="solution" wrong_turns="verify_greedy" shown="[([4, 5, 6], [4, 8, 6, 9]), ([1, 2], [1, 2, 3]), ([1, 2], [1, 2])]"
+# **Wrong turns**, called three times: draft `[4, 5, 6]` with target `[4, 8, 6, 9]`, draft `[1, 2]`
+# with target `[1, 2, 3]`, and draft `[1, 2]` with a target of two. Right are `[4, 8]`,
+# `[1, 2, 3]` and ValueError.
 
 # %% [markdown] card="accepted_count" difficulty=1 minutes=3
 # How many draft tokens does one pass accept?
@@ -380,9 +381,8 @@ check_accepted_count(
 # Counting in a loop is right too; it says the rule a second time, and a rule that stands twice can
 # differ in two places.
 
-# %% [markdown] only="solution" wrong_turns="accepted_count"
-# Called with draft `[4, 5, 6]` and target `[4, 8, 6, 9]`, and with draft `[1, 2]` and target
-# `[1, 2, 3]`, where `1` and `2` are right:
+# %% [markdown] only="solution" wrong_turns="accepted_count" shown="[([4, 5, 6], [4, 8, 6, 9]), ([1, 2], [1, 2, 3]), ([1, 2], [1, 2])]"
+# **Wrong turns**, called three times as above. Right are `1`, `2` and ValueError.
 
 # %% [markdown] minutes=2
 # ## Play again, with your own draft
@@ -621,9 +621,9 @@ check_speculative_generate_rounds(
 # draft calls and changes no pass; engines do it. Or stop asking the target at the first
 # difference: in this toy it saves calls, in a real pass it saves nothing.
 
-# %% [markdown] only="solution" wrong_turns="speculative_generate"
-# On the cat pair with 12 tokens and k = 3, where `cat sat on the mat and the dog sat on the rug`
-# in 4 passes is right:
+# %% [markdown] only="solution" wrong_turns="speculative_generate" shown="cat"
+# **Wrong turns**, on the cat pair with 12 tokens and k = 3. Right is *cat sat on the mat and the
+# dog sat on the rug* in 4 passes.
 
 # %% [raw] todo="todo_hopeless_passes" minutes=1
 # question: |
@@ -771,8 +771,9 @@ check_expected_tokens(
 # **Another right way.** `sum(a**i for i in range(k + 1))`. It needs no special case, and for the
 # small k of practice it is just as good.
 
-# %% [markdown] only="solution" wrong_turns="expected_tokens"
-# Called with a = 0.8 and k = 4, where 3.3616 is right, and with a = 1 and k = 4, where 5 is right:
+# %% [markdown] only="solution" wrong_turns="expected_tokens" shown="[(0.8, 4), (1, 4), (1.5, 4), (0.5, -1)]"
+# **Wrong turns**, called with a = 0.8, then 1, then 1.5, each with k = 4, and with a = 0.5 and
+# k = −1. Right are `3.362`, `5`, ValueError and ValueError.
 
 # %% [markdown] minutes=2
 # ### Does the formula hold?
@@ -860,8 +861,9 @@ check_speed_estimate(
 # **Why this way.** It reads as it is said: tokens of a round over time of a round. At k = 0 it is
 # one token per verification, which is plain decoding at the verification's price.
 
-# %% [markdown] only="solution" wrong_turns="speed_estimate"
-# Called with a = 0.8, k = 4, 1 ms and 12 ms, where 0.2101 tokens per ms is right:
+# %% [markdown] only="solution" wrong_turns="speed_estimate" shown="[(0.8, 4, 1, 12), (0.5, 0, 1, 10)]"
+# **Wrong turns**, called with a = 0.8, k = 4, 1 ms and 12 ms, then with a = 0.5, k = 0, 1 ms and
+# 10 ms. Right are `0.2101` and `0.1` tokens per ms.
 
 # %% [markdown] minutes=2
 # ## Worked example
@@ -967,7 +969,7 @@ show(
 #
 # | mistake | what comes out |
 # |---|---|
-# | later matches are kept | mat sat on the mat sat on the mat … |
+# | later matches are kept | cat sat on the mat **sat** on the mat sat … |
 # | the bonus comes from the draft | … the dog sat on the **cat** |
 # | no bonus | the right text, in 5 passes instead of 4 |
 # | the draft does not read its own guesses | the right text, in 7 passes |

@@ -12,7 +12,7 @@ A lesson is one py:percent file in `course/`. Its cell markers carry what nbgrad
     # %% [markdown] hints="f"           three hints, divided by lines of ===
     # %% [markdown] only="solution"     in the worked solution only ("lesson": in the lesson only)
     # %% include="specdec/bugs.py:f"    a code cell with that function's source
-    # %% [markdown] wrong_turns="f"     in the worked solution: what the known wrong answers do
+    # %% [markdown] wrong_turns="f"     adds what the known wrong answers do on the calls `shown`
     # %% folded=true                    the cell's code opens folded
     # %% measured=true                  its output depends on the machine, and is not compared
 
@@ -36,6 +36,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from specdec import __version__
 from specdec.checks.answers import canonical, digest
+from tools.wrong_turns import wrong_turns
 
 ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "course"
@@ -197,12 +198,27 @@ def expand(lesson: Lesson, *, worked: bool) -> list:
         elif "hints" in keys:
             if not worked:
                 cells.append(hints_cell(lesson, cell, exercise))
+        elif "wrong_turns" in keys:
+            given = given_functions(lesson)
+            table = wrong_turns(lesson.slug, keys["wrong_turns"], keys["shown"], given)
+            cells.append(new_markdown_cell(f"{cell.source}\n\n{table}"))
         elif cell.cell_type == "markdown":
             cells.append(new_markdown_cell(fill(lesson, cell.source)))
         else:
             cells.append(plain_code_cell(cell))
     name_cells(lesson, cells)
     return cells
+
+
+def given_functions(lesson: Lesson) -> str:
+    """Return the source of the functions that the lesson's plain code cells define."""
+    return "\n\n".join(
+        ast.unparse(node)
+        for cell in lesson.cells
+        if cell.cell_type == "code" and not {"answer", "test"} & set(cell.metadata)
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef)
+    )
 
 
 def fill(lesson: Lesson, text: str) -> str:
