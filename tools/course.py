@@ -13,6 +13,7 @@ A lesson is one py:percent file in `course/`. Its cell markers carry what nbgrad
     # %% [markdown] only="solution"     in the worked solution only ("lesson": in the lesson only)
     # %% include="specdec/bugs.py:f"    a code cell with that function's source
     # %% [markdown] wrong_turns="f"     adds what the known wrong answers do on the calls `shown`
+    # %% [markdown] part="B"             a part begins; {{minutes_B}} is the sum of its minutes
     # %% folded=true                    the cell's code opens folded
     # %% measured=true                  its output depends on the machine, and is not compared
 
@@ -93,6 +94,17 @@ class Lesson:
     @property
     def minutes(self) -> int:
         return sum(c.metadata.get("minutes", 0) for c in self.cells)
+
+    @property
+    def part_minutes(self) -> dict[str, int]:
+        """Return {"minutes_A": …, "minutes_B": …}; a cell with part="A" begins a part."""
+        minutes, part = {}, None
+        for cell in self.cells:
+            part = cell.metadata.get("part", part)
+            if part:
+                name = f"minutes_{part}"
+                minutes[name] = minutes.get(name, 0) + cell.metadata.get("minutes", 0)
+        return minutes
 
 
 def lesson_slugs() -> list[str]:
@@ -222,10 +234,11 @@ def given_functions(lesson: Lesson) -> str:
 
 
 def fill(lesson: Lesson, text: str) -> str:
-    """Replace the few facts that a text may ask for: {{minutes}} and {{points}}."""
-    return text.replace("{{minutes}}", str(lesson.minutes)).replace(
-        "{{points}}", str(lesson.total_points)
-    )
+    """Replace the few facts that a text may ask for, such as {{minutes}} and {{points}}."""
+    facts = {"minutes": lesson.minutes, "points": lesson.total_points, **lesson.part_minutes}
+    for name, value in facts.items():
+        text = text.replace("{{" + name + "}}", str(value))
+    return text
 
 
 def plain_code_cell(cell):
@@ -471,8 +484,8 @@ def strip_markers(source: str) -> str:
 def answers_file(lesson: Lesson) -> dict:
     """Return what the checks know of the lesson's questions, with every answer digested.
 
-    {id: {"right": digest, "why": text, "wrong": {digest: reason}}}: the file lies in the learner's
-    package, so it holds no answer in plain view.
+    {id: {"right": digest, "why": text, "kind": …, "wrong": {digest: reason}}}: the file lies in
+    the learner's package, so it holds no answer in plain view.
     """
     questions = {}
     for index, cell in enumerate(lesson.cells):
@@ -485,12 +498,19 @@ def answers_file(lesson: Lesson) -> dict:
         questions[name] = {
             "right": digest(name, canonical(data["right"])),
             "why": why.strip(),
+            "kind": kind_of(data["right"]),
             "wrong": {
                 digest(name, canonical(yaml.safe_load(k) if isinstance(k, str) else k)): v
                 for k, v in data.get("wrong", {}).items()
             },
         }
     return questions
+
+
+def kind_of(answer) -> str:
+    if isinstance(answer, str):
+        return "letter"
+    return "list" if isinstance(answer, list) else "number"
 
 
 def widgets_file(lesson: Lesson) -> dict:

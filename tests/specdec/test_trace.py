@@ -59,7 +59,7 @@ def test_a_model_refuses_endless_questions_with_a_sentence():
     seen = Trace(one_word_draft, look_back_target, budget=3)
     for _ in range(3):
         seen.target(["the"])
-    with pytest.raises(OutOfBudget, match="at least one token"):
+    with pytest.raises(OutOfBudget, match="adds no token"):
         seen.target(["the"])
 
 
