@@ -69,9 +69,9 @@ class Course(Configurable):
                 return cls.load(place)
         return cls.load(here)
 
-    def directory(self, lesson, student="*"):
-        """Return nbgrader's CourseDirectory for a lesson and a glob of students."""
-        return CourseDirectory(config=self.config, assignment_id=lesson, student_id=student)
+    def directory(self, lesson):
+        """Return nbgrader's CourseDirectory for a lesson."""
+        return CourseDirectory(config=self.config, assignment_id=lesson)
 
     def folder(self, step, lesson, student="."):
         """Return the folder of a step, for example folder('submitted', lesson, 'ada')."""

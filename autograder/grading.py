@@ -1,7 +1,6 @@
 """Run nbgrader for one lesson. This is the only module that knows how cells are executed."""
 
 import contextlib
-import glob
 import logging
 import tempfile
 import warnings
@@ -22,6 +21,10 @@ from autograder.submissions import grade_id, is_test
 LOGGER = logging.getLogger("autograder.nbgrader")
 LOGGER.propagate = False
 
+OTHER_CELLS = (
+    "its source has graded cells added or removed since the class was graded; move the gradebook "
+    "away and grade again, or take the change back"
+)
 UNWRITTEN_ERRORS = ("NotImplementedError", "NotWrittenYet")
 REASONS = {
     "DeadKernelError": "its code ended the Python process it ran in; nothing could be graded",
@@ -46,8 +49,12 @@ def log_to(path):
         handler.close()
 
 
-def _convert(kind, course, directory):
-    """Run one of nbgrader's converters; whatever goes wrong there becomes a GradingError."""
+def _convert(kind, course, directory, folder=None):
+    """Run one of nbgrader's converters; whatever goes wrong there becomes a GradingError.
+
+    With a folder, only the lesson's notebook in it is converted: nbgrader's own search takes
+    brackets in a student's name for a pattern.
+    """
     converter = kind(coursedir=directory, config=course.config, log=LOGGER, force=True)
     causes = []  # nbgrader logs the cause and raises a general error in its place
     convert = converter.convert_single_notebook
@@ -60,6 +67,9 @@ def _convert(kind, course, directory):
             raise
 
     converter.convert_single_notebook = remember_cause
+    if folder is not None:
+        notebook = str(folder / f"{directory.assignment_id}.ipynb")
+        converter.init_notebooks = lambda: converter.assignments.update({str(folder): [notebook]})
     try:
         converter.start()
     except Exception as error:
@@ -90,8 +100,9 @@ def register(course, lesson):
         try:
             _convert(GenerateAssignment, course, directory)
         except GradingError as error:
+            reason = OTHER_CELLS if "submissions associated" in str(error) else error
             raise GradingError(
-                f"{lesson} can't be entered in the gradebook {course.gradebook_url}: {error}"
+                f"{lesson} can't be entered in the gradebook {course.gradebook_url}: {reason}"
             ) from error
         return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
@@ -101,16 +112,17 @@ def autograde(course, lesson, student, submitted):
 
     Points go to the gradebook, the graded notebook to the autograded folder.
     """
-    directory = course.directory(lesson, glob.escape(student))
+    directory = course.directory(lesson)
     directory.submitted_directory = str(submitted)
-    _convert(Autograde, course, directory)
+    _convert(Autograde, course, directory, submitted / student / lesson)
     graded = course.folder("autograded", lesson, student) / f"{lesson}.ipynb"
     return read_cells(nbformat.read(graded, as_version=4))
 
 
 def feedback(course, lesson, student):
     """Write the HTML feedback of one graded student."""
-    _convert(GenerateFeedback, course, course.directory(lesson, glob.escape(student)))
+    graded = course.folder("autograded", lesson, student)
+    _convert(GenerateFeedback, course, course.directory(lesson), graded)
 
 
 def read_cells(node):

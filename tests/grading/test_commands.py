@@ -1,6 +1,7 @@
 """check, grade and demo on the small course: results, files, and every way to be refused."""
 
 import contextlib
+import copy
 import csv
 import json
 import os
@@ -136,6 +137,7 @@ def test_read_only_folders_are_refused(small_course, tmp_path, capsys, monkeypat
     locked = tmp_path / "locked"
     locked.mkdir()
     locked.chmod(0o555)
+    refused(["demo", "--dir", tmp_path], capsys)  # imports all, while it may read all
     with as_ordinary_user(small_course, tmp_path):
         line = refused(["demo", "--dir", locked / "class"], capsys)
     assert "Permission denied" in line
@@ -402,6 +404,15 @@ def test_grade_says_what_it_misses(classroom, capsys):
     assert "is empty" in refused(["grade", LESSON], capsys)
     shutil.rmtree(folder / "source")
     assert "known: none yet" in refused(["grade", LESSON], capsys)
+
+
+def test_added_tests_after_grading_say_what_to_do(classroom, capsys):
+    source = classroom / "autograder" / "classroom" / "source" / LESSON / f"{LESSON}.ipynb"
+    node = source_notebook()
+    node.cells.append(copy.deepcopy(node.cells[2]))
+    node.cells[-1].metadata.nbgrader.grade_id = node.cells[-1].id = "test_double_again"
+    nbformat.write(node, source)
+    assert "move the gradebook away" in refused(["grade", LESSON], capsys)
 
 
 def test_a_broken_gradebook_is_named(classroom, capsys):
