@@ -29,7 +29,7 @@ SETTINGS = {
 }
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 START_LIMIT_S = 60
-PAGE_LIMIT_MS = 15_000
+PAGE_LIMIT_MS = 30_000
 
 KERNEL_READY = """() => {
   const panel = window.jupyterapp?.shell.currentWidget;
