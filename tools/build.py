@@ -98,6 +98,7 @@ def run(notebook, *, allow_errors: bool = False, timeout: int = 120, cwd: Path =
             kernel_name="python3",
             allow_errors=allow_errors,
             record_timing=False,
+            coalesce_streams=True,  # printed text in one piece, however the kernel sent it
             store_widget_state=False,
             extra_arguments=["--log-level=ERROR"],  # no notice about plain TCP on loopback
             resources={"metadata": {"path": str(cwd)}},
@@ -106,23 +107,7 @@ def run(notebook, *, allow_errors: bool = False, timeout: int = 120, cwd: Path =
         os.environ.clear()
         os.environ.update(before)
     notebook.metadata["language_info"] = {"name": "python"}
-    for cell in notebook.cells:
-        join_streams(cell)
     return notebook
-
-
-def join_streams(cell) -> None:
-    """Join printed text that the kernel sent in pieces, so that a rebuild gives the same output."""
-    joined = []
-    for output in cell.get("outputs", []):
-        previous = joined[-1] if joined else None
-        if previous and output.output_type == previous.output_type == "stream":
-            if output.name == previous.name:
-                previous.text += output.text
-                continue
-        joined.append(output)
-    if cell.cell_type == "code":
-        cell.outputs = joined
 
 
 def solution(lesson: Lesson):

@@ -278,4 +278,4 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+export default { initialize, render };

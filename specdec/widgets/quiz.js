@@ -38,4 +38,4 @@ function render({ model, el }) {
   return () => model.off("change:answers", update);
 }
 
-export default { render };
+export default { initialize, render };

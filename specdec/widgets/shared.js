@@ -41,6 +41,42 @@ function writeMarkup(node, markup) {
   return node;
 }
 
+// JupyterLab saves only widgets whose kernel lives: one from an earlier visit would be gone from
+// the file after the next save, and the visit after that would see "model not found" (ipywidgets
+// issues 3270 and 3888). So while the state is collected, ours that an output shows count as live.
+function keepInNotebook(manager) {
+  const models = manager?._modelsSync;
+  if (!(models instanceof Map) || manager.keepsCourseWidgets) return;
+  const collect = manager.get_state_sync;
+  manager.keepsCourseWidgets = true;
+  manager.get_state_sync = (options) => {
+    const asleep = courseWidgets(models, shownIds(manager)).filter((item) => !item.comm_live);
+    asleep.forEach((item) => (item.comm_live = true));
+    try {
+      return collect.call(manager, options);
+    } finally {
+      asleep.forEach((item) => (item.comm_live = false));
+    }
+  };
+}
+
+function shownIds(manager) {
+  const cells = manager.context?.model?.toJSON().cells ?? [];
+  const view = "application/vnd.jupyter.widget-view+json";
+  return cells.flatMap((cell) => (cell.outputs ?? []).map((out) => out.data?.[view]?.model_id));
+}
+
+function courseWidgets(models, ids) {
+  return ids
+    .map((id) => models.get(id))
+    .filter((item) => item?.get("_anywidget_id")?.startsWith("specdec.widgets."))
+    .flatMap((item) => [item, item.get("layout")]);
+}
+
+function initialize({ model }) {
+  keepInNotebook(model.widget_manager);
+}
+
 // The frame of a widget: its title, a corner for one more thing, and the note without a kernel.
 function makeRoot(className, text, corner) {
   const root = make("div", `sd-widget ${className}`);

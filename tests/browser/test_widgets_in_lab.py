@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lab import THEMES, Lab, axe_violations, chromium  # noqa: E402
+from lab import THEMES, Lab, axe_violations, chromium
 
 pytestmark = pytest.mark.browser
 
