@@ -71,6 +71,8 @@ def _points(line):
 def _lost(result):
     if result.ungraded:
         return "not graded, see below"
+    if not result.points:
+        return "everything"
     return ", ".join(
         cell.grade_id.removeprefix("test_")
         for cell in result.cells

@@ -162,22 +162,37 @@ def cell_problems(node, source, released):
     Grading goes on: tests are always the instructor's own, and of a copied cell the last counts.
     """
     counts = Counter(name for cell in node.cells if (name := grade_id(cell)))
-    texts = {grade_id(cell): cell.source for cell in node.cells}
-    given = {grade_id(cell): cell.source for cell in released.cells}
-    problems = []
-    for cell in source.cells:
-        name = grade_id(cell)
-        if not (is_test(cell) or is_answer(cell)):
-            continue
-        if counts[name] > 1:
-            message = f"cell '{name}' is there {counts[name]} times; the last one counts"
-            problems.append(Problem("duplicated_cell", message))
-        elif not counts[name] and is_test(cell):
-            message = f"test cell '{name}' was missing; it was put back"
-            problems.append(Problem("missing_cell", message))
-        elif not counts[name]:
-            problems.append(Problem("missing_cell", f"answer cell '{name}' is missing"))
-        if is_test(cell) and counts[name] and texts[name].strip() != given[name].strip():
-            message = f"test cell '{name}' was changed; the original was used"
-            problems.append(Problem("changed_test", message))
-    return problems
+    texts = {grade_id(cell): cell.source.strip() for cell in node.cells}
+    given = {grade_id(cell): cell.source.strip() for cell in released.cells}
+    tests = [grade_id(cell) for cell in source.cells if is_test(cell)]
+    answers = [grade_id(cell) for cell in source.cells if is_answer(cell)]
+    found = [
+        (
+            "duplicated_cell",
+            "there more than once, the last one counts",
+            [name for name in tests + answers if counts[name] > 1],
+        ),
+        (
+            "missing_test",
+            "missing, the original was put back",
+            [name for name in tests if not counts[name]],
+        ),
+        (
+            "missing_answer",
+            "missing, with the answer in it",
+            [name for name in answers if not counts[name]],
+        ),
+        (
+            "changed_test",
+            "changed, the original was used",
+            [name for name in tests if counts[name] and texts[name] != given[name]],
+        ),
+    ]
+    return [Problem(kind, _cells(names, text)) for kind, text, names in found if names]
+
+
+def _cells(names, text):
+    """Return 'cell a is …' or 'cells a, b and 3 more are …'."""
+    shown = ", ".join(names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"cell {shown} is {text}" if len(names) == 1 else f"cells {shown}{more} are {text}"

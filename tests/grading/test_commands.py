@@ -90,10 +90,10 @@ def test_demo_prints_table_problems_and_places(demo):
     assert "10 students: 8 graded now, 0 unchanged, 2 could not be graded" in text
     assert "broken: autograder/classroom/submitted/broken" in text
     assert "no valid JSON at line" in text
-    assert "copied: cell 'double' is there 2 times; the last one counts" in text
-    assert "deleted: test cell 'test_double' was missing; it was put back" in text
+    assert "copied: cells test_double, double are there more than once, the last" in text
+    assert "deleted: cell test_double is missing, the original was put back" in text
     assert "renamed: the file is named '01_double (1).ipynb'" in text
-    assert "tampered: test cell 'test_double' was changed; the original was used" in text
+    assert "tampered: cells test_double, test_todo_sum are changed, the original was used" in text
     for place in ("gradebook.db", "grades.csv", "feedback", "submitted", f"lessons/{LESSON}"):
         assert str(demo.folder) in text
         assert place in text
