@@ -1,5 +1,9 @@
 """Programs with a real bug in them, shown in the lessons for the learner to expose."""
 
+import numpy as np
+
+from specdec.sampling import draw, keep_top_p
+
 
 def verify_shifted(draft, target_next):
     emitted = []
@@ -10,3 +14,19 @@ def verify_shifted(draft, target_next):
         emitted.append(draft[i])
     emitted.append(target_next[len(draft)])
     return emitted
+
+
+def residual_unguarded(p, q):
+    missing = np.maximum(np.subtract(p, q), 0)
+    return missing / missing.sum()
+
+
+def draft_top_two(q, rng):
+    top_two = keep_top_p(q, 0.6)
+    token = draw(top_two, rng)
+    return token, q
+
+
+def draft_likeliest(q, rng):
+    token = int(np.argmax(q))
+    return token, q

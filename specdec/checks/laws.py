@@ -1,0 +1,128 @@
+"""The exact law of a function that draws random numbers, by running it on all of them.
+
+A generator of random numbers that hands out the midpoints of an even grid, one combination after
+the other, shows every way that a function can go. When all chances are multiples of the grid's
+step, the counts are the exact law, in whatever order the function takes its numbers.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+import numpy as np
+
+FALSE_ALARM = 1e-6
+MAX_RUNS = 20_000
+
+
+class TooManyRuns(RuntimeError):
+    """The function took so many random numbers that not all combinations could be run."""
+
+
+class GridRandom(np.random.Generator):
+    """Random numbers from the grid (i + offset) / n, chosen by `digits`, and then by i = 0.
+
+    `used` lists the i of all numbers taken; `off_grid` tells that another kind was asked for.
+    """
+
+    def __init__(self, n: int, digits=(), offset: float = 0.5):
+        super().__init__(np.random.PCG64(0))
+        self.n, self.offset = n, offset
+        self.used: list[int] = []
+        self.off_grid = False
+        self._digits = list(digits)
+
+    def _next(self) -> float:
+        place = len(self.used)
+        digit = self._digits[place] if place < len(self._digits) else 0
+        self.used.append(digit)
+        return (digit + self.offset) / self.n
+
+    def random(self, size=None, dtype=np.float64, out=None):
+        """Return one number, or an array of them."""
+        if size is None:
+            return self._next()
+        return np.array([self._next() for _ in range(int(np.prod(size)))]).reshape(size)
+
+    def uniform(self, low=0.0, high=1.0, size=None):
+        """Return numbers between low and high."""
+        return low + (high - low) * self.random(size)
+
+    def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
+        """Return one item by the inverse of the running sums of p."""
+        items = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)
+        p = np.full(len(items), 1 / len(items)) if p is None else np.asarray(p, dtype=float)
+        if size is None:
+            return items[self._index(p)]
+        picked = [items[self._index(p)] for _ in range(int(np.prod(size)))]
+        return np.array(picked).reshape(size)
+
+    def multinomial(self, n, pvals, size=None):
+        """Return the counts of n draws."""
+        counts = np.zeros(len(pvals), dtype=int)
+        for _ in range(n):
+            counts[self._index(np.asarray(pvals, dtype=float))] += 1
+        return counts
+
+    def _index(self, p) -> int:
+        sums = np.cumsum(p)
+        return int(np.searchsorted(sums, self._next() * sums[-1], side="right"))
+
+
+def _off_grid(name: str):
+    def method(self, *args, **kwargs):
+        self.off_grid = True
+        return getattr(super(GridRandom, self), name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("integers", "exponential", "standard_exponential", "gumbel", "normal",
+              "standard_normal", "geometric", "binomial", "permutation", "dirichlet"):  # fmt: skip
+    setattr(GridRandom, _name, _off_grid(_name))
+
+
+def exact_law(run: Callable, n: int, offset: float = 0.5) -> dict | None:
+    """Return {outcome: chance} of run(rng) over all numbers of a grid of n.
+
+    run  a function of a random generator; its outcome must be hashable
+    Returns None when it asked for random numbers that lie on no grid, such as exponential ones.
+    Raises TooManyRuns when it takes too many numbers.
+    """
+    law: dict = defaultdict(float)
+    digits: list[int] = []
+    for _ in range(MAX_RUNS):
+        rng = GridRandom(n, digits, offset)
+        outcome = run(rng)
+        if rng.off_grid:
+            return None
+        law[outcome] += float(n) ** -len(rng.used)
+        digits = rng.used
+        while digits and digits[-1] == n - 1:
+            digits.pop()
+        if not digits:
+            return dict(law)
+        digits[-1] += 1
+    raise TooManyRuns(f"it takes more random numbers than {MAX_RUNS} runs can show")
+
+
+def sampled_law(run: Callable, runs: int, seed: int) -> dict:
+    """Return {outcome: share} of run(rng) over seeded runs."""
+    rng = np.random.default_rng(seed)
+    counts = Counter(run(rng) for _ in range(runs))
+    return {outcome: number / runs for outcome, number in counts.items()}
+
+
+def allowed_distance(outcomes: int, runs: int) -> float:
+    """Return the distance that a right function exceeds with a chance of at most FALSE_ALARM.
+
+    The distance is the sum of |share - chance| over all outcomes. For every number of runs n and
+    of outcomes m, P(distance >= d) <= 2**m * exp(-n * d**2 / 2) (Bretagnolle, Huber, Carol).
+    """
+    return math.sqrt(2 * (outcomes * math.log(2) - math.log(FALSE_ALARM)) / runs)
+
+
+def distance(law: dict, other: dict) -> float:
+    """Return the sum of |law - other| over all outcomes."""
+    return sum(abs(law.get(o, 0) - other.get(o, 0)) for o in {*law, *other})
