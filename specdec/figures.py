@@ -159,3 +159,59 @@ def expected_curves(expected_tokens, chances, k_max: int) -> plt.Figure:
     ax.set_xlim(0, k_max + 1.6)
     ax.set_ylim(0, None)
     return figure
+
+
+def kept_and_refilled(words, wanted, drafted) -> plt.Figure:
+    """Draw, in counts, what the draft proposed of each word: accepted, rejected, put back.
+
+    wanted, drafted  counts of each word, with the same sum
+    """
+    figure, ax = axes(6.6, 3.2)
+    for x, (want, have) in enumerate(zip(wanted, drafted, strict=True)):
+        kept = min(want, have)
+        _count_bar(ax, x - 0.2, 0, kept, "accepted", facecolor=SKY)
+        _count_bar(ax, x - 0.2, kept, have - kept, "rejected", facecolor="none", linestyle="--")
+        _count_bar(ax, x + 0.2, 0, kept, "", facecolor=SKY)
+        _count_bar(ax, x + 0.2, kept, want - kept, "put back", facecolor=ORANGE)
+    ax.set_xticks(range(len(words)), words)
+    ax.set_ylabel("draws out of 100")
+    ax.set_ylim(0, 1.18 * max(*wanted, *drafted))
+    ax.set_title("left: what the draft proposed    right: what comes out", fontsize=10, color=GREY)
+    return figure
+
+
+def _count_bar(ax, x, bottom, height, label: str, **style) -> None:
+    if height <= 0:
+        return
+    ax.bar(x, height, 0.36, bottom=bottom, edgecolor=GREY, **style)
+    text = f"{height} {label}".strip()
+    colour = GREY if style["facecolor"] == "none" else "black"
+    ax.text(x, bottom + height / 2, text, ha="center", va="center", fontsize=8, color=colour)
+
+
+def shares_against(words, shares, wanted, errors) -> plt.Figure:
+    """Draw measured shares with two standard errors each way, and the wanted ones as diamonds."""
+    figure, ax = axes(6.2, 2.8)
+    places = np.arange(len(words))
+    ax.bar(places, shares, 0.6, color=SKY, label="measured")
+    ax.errorbar(places, shares, 2 * np.asarray(errors), fmt="none", ecolor=GREY, capsize=4)
+    ax.plot(places, wanted, "D", color=ORANGE, markeredgecolor=GREY, label="wanted, p")
+    ax.set_xticks(places, words)
+    ax.set_ylabel("share of the draws")
+    ax.set_ylim(0, 1.25 * max(*shares, *wanted))
+    ax.legend(frameon=False, labelcolor=GREY)
+    return figure
+
+
+def acceptance_along(words, alphas) -> plt.Figure:
+    """Draw the chance of acceptance at each word of a text."""
+    figure, ax = axes(9.2, 2.8)
+    places = np.arange(len(words))
+    ax.bar(places, alphas, 0.6, color=GREEN)
+    for place, alpha in zip(places, alphas, strict=True):
+        ax.text(place, alpha + 0.02, f"{alpha:.1f}", ha="center", va="bottom", color=GREY)
+    ax.set_xticks(places, words)
+    ax.set_xlabel("word of the text that is being guessed")
+    ax.set_ylabel("α, chance of acceptance")
+    ax.set_ylim(0, 1.2)
+    return figure

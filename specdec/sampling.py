@@ -39,6 +39,37 @@ def keep_top_p(probs, top_p):
     return probs * kept / (probs * kept).sum()
 
 
+class CountedPair:
+    """Two models whose calls are counted: give `draft` and `target` to a generator.
+
+    A pass is a run of target calls without a draft call between them.
+    Raises RuntimeError when the models are asked far more often than a text needs.
+    """
+
+    def __init__(self, draft_model, target_model, budget: int = 50_000):
+        self.draft_calls = self.target_calls = self.passes = 0
+        self._models, self._budget = (draft_model, target_model), budget
+        self._in_pass = False
+
+    def draft(self, token_ids):
+        """Ask the draft model."""
+        self.draft_calls += 1
+        self._in_pass = False
+        return self._ask(0, token_ids)
+
+    def target(self, token_ids):
+        """Ask the target model."""
+        self.target_calls += 1
+        self.passes += not self._in_pass
+        self._in_pass = True
+        return self._ask(1, token_ids)
+
+    def _ask(self, which: int, token_ids):
+        if self.draft_calls + self.target_calls > self._budget:
+            raise RuntimeError("the models were asked far more often than the text needs")
+        return self._models[which](token_ids)
+
+
 WORDS = ["the", "cat", "dog", "sat", "on", "mat", "rug", "and"]
 NEVER = -1000.0  # the logit of a word that never comes: exp(-1000) is 0
 

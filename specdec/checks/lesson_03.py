@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specdec.bugs import residual_unguarded
-from specdec.sampling import draw, keep_top_p
+from specdec.sampling import CountedPair, draw, keep_top_p
 from specdec.values import plain, show
 
 from .core import Case, CheckFailed, Mistake, NotWrittenYet, call, error_text, run_cases
@@ -151,7 +151,7 @@ RESIDUAL_MISTAKES = [
         _by_gap(lambda p, q: _residual(q, p)),
     ),
     Mistake(
-        "this is p itself. The kept tokens have covered min(p, q) already; only the rest is missing.",
+        "this is p itself. The kept tokens have covered min(p, q) already; the rest is missing.",
         lambda p, q: list(p),
     ),
     Mistake(
@@ -748,7 +748,7 @@ PROCESS_MISTAKES = [
         _at_zero(lambda x, t, top_p: _cut(_softmax(x) / t, top_p)),
     ),
     Mistake(
-        "exp of large logits is infinite. Subtract the largest logit first; the result is the same.",
+        "exp of large logits is infinite. Subtract the largest logit first: same result.",
         _at_zero(_naive),
     ),
     Mistake(
@@ -959,7 +959,7 @@ SAMPLE_MISTAKES = [
         ),
     ),
     Mistake(
-        "the draft takes its likeliest token, but q is reported as if it were drawn. Draw it from q.",
+        "the draft takes its likeliest token, but q is passed on as if it were drawn. Draw it.",
         _generator(pick=lambda q, rng: int(np.argmax(q))),
     ),
     Mistake(
@@ -1076,46 +1076,20 @@ class Perfect:
 PERFECT_CASES = [Perfect(6, 2, 2), Perfect(7, 2, 3), Perfect(5, 4, 1), Perfect(4, 1, 2)]
 
 
-class _Calls:
-    """The two models of a call, counted. A pass is a run of target calls without a draft call."""
-
-    def __init__(self, model: Callable, budget: int = 400):
-        self.model, self.budget = model, budget
-        self.draft_calls = self.passes = self.calls = 0
-        self._in_pass = False
-
-    def draft(self, token_ids):
-        self._count()
-        self.draft_calls += 1
-        self._in_pass = False
-        return self.model(token_ids)
-
-    def target(self, token_ids):
-        self._count()
-        self.passes += not self._in_pass
-        self._in_pass = True
-        return self.model(token_ids)
-
-    def _count(self):
-        self.calls += 1
-        if self.calls > self.budget:
-            raise RuntimeError("the models were asked far more often than the text needs")
-
-
 def check_speculative_sample_rounds(
     generate, speculative_step=None, process_logits=None, cases=PERFECT_CASES
 ) -> None:
     """Check the number of passes with a perfect draft: every guess is kept, with a bonus."""
     model = table_model("target", QUARTERS_P)
     for case in cases:
-        calls = _Calls(model)
+        calls = CountedPair(model, model)
         text = f"speculative_sample with draft = target, n_tokens={case.n_tokens}, k={case.k}"
         try:
             tokens = _tokens(
                 generate,
                 (
-                    lambda ids, c=calls: c.draft(ids),
-                    lambda ids, c=calls: c.target(ids),
+                    calls.draft,
+                    calls.target,
                     [0],
                     case.n_tokens,
                     case.k,
@@ -1143,7 +1117,7 @@ def check_speculative_sample_rounds(
     print(f"✓ speculative_sample, rounds: {len(cases)} texts in as few passes as can be.")
 
 
-def _pass_cause(case: Perfect, calls: _Calls) -> str:
+def _pass_cause(case: Perfect, calls: CountedPair) -> str:
     if not calls.draft_calls:
         return "The draft was never asked. Draft k tokens, then test them in one pass."
     if calls.passes == case.n_tokens:
