@@ -67,7 +67,7 @@ except ModuleNotFoundError:
 # Here is the worst draft that there is: after *on the*, it **always** says `cat`. The target's
 # chances are 0.5 for `mat`, 0.3 for `rug` and 0.2 for `cat`.
 #
-# Suppose a rule that leaves the target's chances untouched.
+# The target tests each guess. What it turns down is replaced by another word.
 # **In 100 runs, how often does `cat` come out?** Choose below. Then play: drag the bars, switch to a
 # wrong rule, and press the button that makes 1,000 runs.
 #
@@ -175,6 +175,11 @@ show(
 
 # %% [markdown]
 # ## Write the rule
+#
+# NumPy is at hand as `np`. Use it, or plain lists and loops, as you like.
+
+# %%
+import numpy as np
 
 # %% [markdown] card="acceptance_probability" difficulty=1 minutes=4
 # The draft has drawn `token`. With which chance does it stay?
@@ -241,8 +246,8 @@ check_acceptance_probability(
 # %% [markdown] only="solution"
 # **Why this way.** The branch for q = 0 stands first, so the division below it is always allowed.
 #
-# **Another right way.** Draw u, and accept when u · q < p. It needs no division and no branch, and
-# programs for graphics cards do it so. It gives a decision instead of a chance.
+# **Another right way.** `min(p[token], q[token]) / q[token]` for q above 0. It is the same number, and
+# says better what it means: the part of the draft's proposals that the target wants too.
 
 # %% [markdown] only="solution" wrong_turns="acceptance_probability" shown="[([0.5, 0.3, 0.2], [0.2, 0.3, 0.5], 2), ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5], 0), ([0.5, 0.5], [0.0, 1.0], 0)]"
 # **Wrong turns**, called three times as in the table above. Right are `0.4`, `1.0` and `0.0`.
@@ -262,9 +267,6 @@ check_acceptance_probability(
 # - If the lengths differ, or one of the two is no distribution, raise `ValueError`. The function
 #   `as_distribution` below is given. It turns a list into an array, and raises for you when the
 #   entries are no distribution.
-
-# %%
-import numpy as np
 
 # %% include="specdec/sampling.py:as_distribution"
 
@@ -519,7 +521,7 @@ print([draw([0.5, 0.3, 0.2], rng) for _ in range(12)])
 #   "[]": Something comes out at a rejection too, drawn from the residual.
 #   "[2, 0]": The rejected token does not come out. Only its replacement does.
 
-# %% [markdown] card="speculative_step" difficulty=3 minutes=11
+# %% [markdown] card="speculative_step" difficulty=3 minutes=10
 # Write one round's verification. `target_probs[i]` is p at place i, and `draft_probs[i]` is q.
 #
 # With p = `[[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]]` and
@@ -569,8 +571,8 @@ side_by_side(
 # %% [markdown]
 # Checks: the chance of every outcome, then the edges. No luck is involved. The check runs your
 # function on all random numbers of an even grid and counts, so the chances are exact. If your
-# function draws numbers that fit no grid, the check counts 4,000 runs instead. Then a right
-# function fails with a chance below one in a million.
+# function draws numbers that fit no grid, the check counts 1,000 runs of each case instead. Then a
+# right function fails with a chance below one in a million.
 
 # %% test="speculative_step" points=2
 from specdec.checks.lesson_03 import check_speculative_step
@@ -645,9 +647,9 @@ check_speculative_step_edges(
 # for graphics cards do it so, since there a loop costs more than unused numbers.
 
 # %% [markdown] only="solution" wrong_turns="speculative_step" shown="step"
-# **Wrong turns.** The draft is `[0]`, `[1]`, `[2]` or `[3]`, drawn from q = 0.1, 0.2, 0.3, 0.4; p is
-# 0.4, 0.3, 0.2, 0.1. The table shows with which chance each token then comes first, over all random
-# numbers. Right is p.
+# **Wrong turns**, with k = 1, q = 0.125, 0.125, 0.25, 0.5 and p = 0.5, 0.25, 0.125, 0.125. The table
+# shows the chance of each token to come out first, over all random numbers, and the mean number of
+# tokens. Right are p and a mean of 1.5.
 
 # %% [markdown] minutes=2
 # ## Does the draft leave a trace?
@@ -699,7 +701,7 @@ show(
 # %% include="specdec/sampling.py:keep_top_p"
 
 # %%
-print(keep_top_p([0.4, 0.3, 0.2, 0.1], 0.6))
+print(keep_top_p([0.4, 0.3, 0.2, 0.1], 0.6).round(3))
 
 # %% [markdown] card="process_logits" difficulty=2 minutes=6
 # Turn logits into the distribution that is drawn from: temperature first, then top-p.
@@ -719,8 +721,6 @@ print(keep_top_p([0.4, 0.3, 0.2, 0.1], 0.6))
 # %% answer="process_logits"
 
 # %% free_try="process_logits"
-from specdec.checks.core import NotWrittenYet
-
 for logits, temperature, top_p in [
     ([1.0, 0.0, -1.0], 1, 1),
     ([1.0, 0.0, -1.0], 0.5, 1),
@@ -796,6 +796,7 @@ check_process_logits(
 # before the cut. Take p = 0.3, 0.3, 0.3, 0.1 and q = 0.4, 0.3, 0.2, 0.1. **Before you run the cell:
 # which token can never come out?**
 
+
 # %% free_try="honest"
 def output_law(p, drawn_from, passed_on):
     """The chance of each token, when drafts come from one q and the rule is given another."""
@@ -814,7 +815,11 @@ p = process_logits(target_logits, 0.5, 1)
 print("\ntarget at T = 0.5:      ", p.round(4))
 for T in (0.5, 1):
     q = process_logits(draft_logits, T, 1)
-    print(f"draft at T = {T}, honest:", output_law(p, q, q).round(4), f"α {np.minimum(p, q).sum():.3f}")
+    print(
+        f"draft at T = {T}, honest:",
+        output_law(p, q, q).round(4),
+        f"α {np.minimum(p, q).sum():.3f}",
+    )
 
 # %% [markdown]
 # Token 3 has disappeared from the second line: it is never drafted, and the rule believes that it
@@ -940,11 +945,11 @@ check_speculative_sample_rounds(
 # random numbers, so one seed gives another text, with the same chances.
 
 # %% [markdown] only="solution" wrong_turns="speculative_sample" shown="sample"
-# **Wrong turns**, on a pair with 4 tokens, top-p 0.6, one token to write and k = 1, over all random
-# numbers. Right are the chances 0, 0.5, 0.5, 0. A dash means that the chances are right, and that
-# another check finds the mistake.
+# **Wrong turns.** First the chances of a single token, on a pair with 4 tokens, top-p 0.6 and k = 1;
+# then the passes for 6 tokens with k = 2 and a draft that equals the target. Right are
+# `[0.0, 0.5, 0.5, 0.0]` and 2 passes.
 
-# %% [markdown] minutes=3
+# %% [markdown] minutes=2
 # ## How often is the draft accepted?
 #
 # Along the cat's text, α changes from word to word. Below it is drawn for the text of lesson 1.
@@ -971,7 +976,8 @@ k, n_tokens = 3, 3_000
 pair = CountedPair(cat_draft, cat_target)
 speculative_sample(pair.draft, pair.target, [0], n_tokens, k, 1, 1, np.random.default_rng(5))
 a = sum(alphas) / len(alphas)
-print(f"mean α along the text {a:.3f}: the formula says {(1 - a**(k + 1)) / (1 - a):.2f} tokens a pass")
+formula = (1 - a ** (k + 1)) / (1 - a)
+print(f"mean α along the text {a:.3f}: the formula says {formula:.2f} tokens a pass")
 print(f"measured over {n_tokens} tokens: {n_tokens / pair.passes:.2f} tokens a pass")
 
 # %% [markdown]
@@ -1008,7 +1014,7 @@ print(residual_unguarded([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]))
 # temperature are nearly equal often, and rounding can reject where exact numbers would not. Then
 # `nan` is drawn from, and the text breaks. Later versions ask for a sum of 0 first.
 
-# %% [markdown] minutes=2
+# %% [markdown] minutes=1
 # The other two are about the draft. Each returns a token and the q that is passed on to the rule.
 # **Which line is not honest?**
 
@@ -1024,8 +1030,8 @@ from specdec.sampling import keep_top_p
 #
 # `draft_top_two` draws from the two likeliest, and returns the q from before the cut. You have seen
 # what comes of it: 0.4286, 0.4286, 0.1429, 0 instead of p. Three parts of a well-known library did
-# this in 2026 ([report](https://github.com/huggingface/transformers/issues/47932)); with a real
-# pair of models the chances were off by 5 in 100 on a typical place.
+# this in 2026 ([report](https://github.com/huggingface/transformers/issues/47932)). With a real pair
+# of models, every second place was off by about 5 draws in 100 or more.
 #
 # `draft_likeliest` does not draw at all. It always takes the favourite, so its true q is 1 for that
 # token and 0 for all others. With p = 0.6, 0.4 and q = 0.8, 0.2 the rule accepts the favourite with
@@ -1115,7 +1121,8 @@ from specdec.sampling import keep_top_p
 # - **q is not honest.** Top-p, a temperature, a rounding to fewer digits: all must be in the q that
 #   is passed on.
 # - **The vocabularies differ.** p and q must be about the same tokens.
-# - **The temperature is high.** Both models are less sure then, and α mostly falls.
+# - **The temperature is 1 and not 0.** Both models are less sure then, and α is mostly lower: 0.62
+#   instead of 0.75 for one pair of the first paper below.
 
 # %% [markdown]
 # ## What you built, and where it runs

@@ -42,26 +42,37 @@ def keep_top_p(probs, top_p):
 class CountedPair:
     """Two models whose calls are counted: give `draft` and `target` to a generator.
 
-    A pass is a run of target calls without a draft call between them.
+    A pass is a run of target calls about one text and the tokens drafted after it. `repeats`
+    counts draft calls about the same text as the draft call before.
     Raises RuntimeError when the models are asked far more often than a text needs.
     """
 
     def __init__(self, draft_model, target_model, budget: int = 50_000):
-        self.draft_calls = self.target_calls = self.passes = 0
+        self.draft_calls = self.target_calls = self.passes = self.repeats = 0
         self._models, self._budget = (draft_model, target_model), budget
-        self._in_pass = False
+        self._start, self._drafted, self._last_text = -1, 0, None
+        self._in_pass = True
 
     def draft(self, token_ids):
         """Ask the draft model."""
-        self.draft_calls += 1
+        text = tuple(token_ids)
+        if self._in_pass:
+            self._start, self._drafted, self._last_text = len(text), 0, None
         self._in_pass = False
+        self.repeats += text == self._last_text
+        self._last_text = text
+        self._drafted += 1
+        self.draft_calls += 1
         return self._ask(0, token_ids)
 
     def target(self, token_ids):
         """Ask the target model."""
-        self.target_calls += 1
-        self.passes += not self._in_pass
+        beyond = len(token_ids) > self._start + self._drafted
+        if beyond:
+            self._start, self._drafted = len(token_ids), 0
+        self.passes += beyond or not self._in_pass
         self._in_pass = True
+        self.target_calls += 1
         return self._ask(1, token_ids)
 
     def _ask(self, which: int, token_ids):

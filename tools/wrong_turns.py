@@ -6,23 +6,30 @@ import ast
 import contextlib
 import importlib
 import io
+import warnings
 from collections.abc import Callable
 
+import numpy as np
+
 from autograder.mutants import load
+from specdec.checks import lesson_03
+from specdec.checks.laws import exact_law
+from specdec.sampling import CountedPair
 from specdec.toys import CAT_PROMPT, look_back_target, one_word_draft
 from specdec.trace import OutOfBudget, Trace
-from specdec.values import show
+from specdec.values import plain, show
 
 
 def wrong_turns(lesson: str, answer: str, shown: str, given: str = "") -> str:
     """Return a Markdown table: each known wrong answer, and what it gives.
 
     given  source of the functions that the lesson gives its learners
-    shown  what to show of it: "cat" for a generator on the cat pair, or a Python list of calls,
-           each a tuple of arguments
+    shown  what to show of it: "cat" for a generator on the cat pair, "step" and "sample" for the
+           chances that a verification or a sampler gives to its first token, or a Python list
+           of calls, each a tuple of arguments
     Wrong answers that give the right results on these calls are left out.
     """
-    look = on_the_cat if shown == "cat" else on_calls(ast.literal_eval(shown))
+    look = LOOKS.get(shown) or on_calls(ast.literal_eval(shown))
     reference = importlib.import_module(f"specdec.reference.lesson_{lesson[:2]}")
     right = look(getattr(reference, answer))
     rows = ["| wrong turn | gives |", "|---|---|"]
@@ -32,7 +39,8 @@ def wrong_turns(lesson: str, answer: str, shown: str, given: str = "") -> str:
         names = {k: v for k, v in vars(reference).items() if not k.startswith("_")}
         exec(given, names)
         exec(mutant.code, names)
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             results = look(names[answer])
         if results != right:
             rows.append(f"| {mutant.name} | {', '.join(results)} |")
@@ -48,9 +56,14 @@ def result_of(function: Callable, args: tuple) -> str:
         value = function(*args)
     except Exception as error:
         return type(error).__name__
-    if isinstance(value, float):
-        value = float(f"{value:.4g}")
-    return f"`{show(value)}`"
+    return f"`{show(shortened(plain(value)))}`"
+
+
+def shortened(value):
+    """Return a number, or a list of them, with four digits."""
+    if isinstance(value, list):
+        return [shortened(item) for item in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def on_the_cat(generate: Callable) -> list[str]:
@@ -64,3 +77,50 @@ def on_the_cat(generate: Callable) -> list[str]:
         return [type(error).__name__]
     passes = f"{trace.passes} {'pass' if trace.passes == 1 else 'passes'}"
     return [f"*{' '.join(map(str, text))}*", passes]
+
+
+def on_first_tokens(step: Callable) -> list[str]:
+    """Describe one verification with k = 1: the chances of its first token, its mean length."""
+    p, q = lesson_03.P_A, lesson_03.Q_A
+    chances, length = np.zeros(len(p)), 0.0
+    try:
+        for token, drafted in enumerate(q):
+            law = exact_law(
+                lambda rng, t=token: tuple(plain(step([t], [q], [p, p], rng))), lesson_03.GRID
+            )
+            for tokens, chance in law.items():
+                length += drafted * chance * len(tokens)
+                if tokens:
+                    chances[tokens[0]] += drafted * chance
+    except Exception as error:
+        return [type(error).__name__]
+    return [f"`{rounded(chances)}`", f"mean {length:.3g}"]
+
+
+def on_a_sampler(generate: Callable) -> list[str]:
+    """Describe a sampler: one token's chances with top-p, its passes with a perfect draft."""
+    case = lesson_03.Sample(*lesson_03.TAIL_PAIR, [2], 1, 1, top_p=0.6)
+    chances = np.zeros(4)
+    model = lesson_03.table_model("target", lesson_03.QUARTERS_P)
+    pair = CountedPair(model, model, budget=400)
+    try:
+        law = exact_law(
+            lambda rng: tuple(plain(generate(*case.args[:2], [2], *case.args[3:], rng))),
+            lesson_03.SAMPLE_GRID,
+        )
+        for tokens, chance in law.items():
+            chances[tokens[0]] += chance
+            generate(pair.draft, pair.target, [0], 6, 2, 1, 1, np.random.default_rng(1))
+    except Exception as error:
+        return [type(error).__name__]
+    return [
+        f"`{rounded(chances)}`",
+        f"{pair.passes} {'pass' if pair.passes == 1 else 'passes'}",
+    ]
+
+
+def rounded(chances) -> list[float]:
+    return [round(float(chance), 3) for chance in chances]
+
+
+LOOKS = {"cat": on_the_cat, "step": on_first_tokens, "sample": on_a_sampler}
