@@ -972,7 +972,7 @@ show(
     "0.7, and 0.9 or 1 everywhere else.",
 )
 
-k, n_tokens = 3, 3_000
+k, n_tokens = 3, 1_000
 pair = CountedPair(cat_draft, cat_target)
 speculative_sample(pair.draft, pair.target, [0], n_tokens, k, 1, 1, np.random.default_rng(5))
 a = sum(alphas) / len(alphas)

@@ -22,7 +22,7 @@ from .core import (
     not_written,
     run_cases,
 )
-from .laws import allowed_distance, distance, exact_law, sampled_law
+from .laws import TOO_MANY, allowed_distance, distance, exact_law, sampled_law
 from .lesson_01 import _first
 
 EXACT = 1e-12
@@ -624,6 +624,8 @@ def _no_warnings():
 
 
 def _law_lines(law: dict) -> str:
+    if law is TOO_MANY:
+        return next(iter(law))
     ordered = sorted(law.items(), key=lambda item: (-item[1], str(item[0])))
     shown = ", ".join(f"{list(tokens)} {chance:.4g}" for tokens, chance in ordered[:6])
     return shown + (", …" if len(ordered) > 6 else "")
@@ -698,7 +700,7 @@ def check_speculative_step_edges(step, cases=STEP_EDGES, rows=ROWS) -> None:
                 law = exact_law(run, 4, offset=0.0) or sampled_law(run, 400, seed=6)
         except _Stopped as stopped:
             raise CheckFailed(f"✗ speculative_step: {case.text}\n  {stopped.came_back}") from None
-        for tokens in law:
+        for tokens in law if law is not TOO_MANY else ():
             _check_possible(case, tokens)
     for case, why in rows:
         outcome = call(_tidy(step), (case.draft, case.q, case.p, np.random.default_rng(1)))
@@ -914,13 +916,13 @@ class Sample:
 SAMPLE_CASES = [
     Sample(*PAIR, [0], 1, 1),
     Sample(*PAIR, [1], 1, 1),
-    Sample(*PAIR, [0], 2, 1),
-    Sample(*PAIR, [2], 1, 2),
     Sample(*WARM_PAIR, [1, 0], 1, 1, temperature=2),
     Sample(*TAIL_PAIR, [2], 1, 1, top_p=0.6),
     Sample(*PAIR, [1], 2, 0),
     Sample(*PAIR, [0], 1, 1, temperature=0),
     Sample(*PAIR, [0, 2], 0, 3),
+    Sample(*PAIR, [2], 1, 2),
+    Sample(*PAIR, [0], 2, 1),
 ]
 
 
@@ -1020,7 +1022,7 @@ def check_speculative_sample(
             law, good = _law(run, SAMPLE_GRID, wanted)
             if not good and failed is None:
                 # Another honest q is right too, but its chances need not lie on the grid.
-                good = _sampled(run, wanted, runs=3000)[1]
+                good = _sampled(run, wanted, runs=2000)[1]
         except _Stopped as stopped:
             cause = _sample_helpers(generate, speculative_step, process_logits)
             raise CheckFailed(f"✗ {case.text}\n  {stopped.came_back}\n{cause}".rstrip()) from None
@@ -1050,6 +1052,8 @@ def check_speculative_sample(
 
 def _check_length(case: Sample, law: dict) -> None:
     whole = len(case.prompt) + case.n_tokens
+    if law is TOO_MANY:
+        return
     for tokens in law:
         if len(tokens) == case.n_tokens:
             continue

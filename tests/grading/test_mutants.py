@@ -6,6 +6,8 @@ answer must not cost another its points, which is itself part of what is tested.
 
 import re
 from collections import Counter
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
 from make_course import REPOSITORY
@@ -16,22 +18,56 @@ from autograder.course import Course
 from autograder.mutants import layers, load
 from autograder.submissions import Notebook
 
-LESSON = "01_draft_and_verify"
 FUNCTIONS = {
-    "verify_greedy",
-    "accepted_count",
-    "speculative_generate",
-    "expected_tokens",
-    "speed_estimate",
+    "01_draft_and_verify": {
+        "verify_greedy",
+        "accepted_count",
+        "speculative_generate",
+        "expected_tokens",
+        "speed_estimate",
+    },
+    "03_exact_sampling": {
+        "acceptance_probability",
+        "residual",
+        "expected_acceptance",
+        "speculative_step",
+        "process_logits",
+        "speculative_sample",
+    },
 }
-MUTANTS, ODD = load(LESSON)
-MUTANT_LAYERS, ODD_LAYERS = layers(MUTANTS), layers(ODD)
+LESSONS = sorted(FUNCTIONS)
+BANKS = {lesson: load(lesson) for lesson in LESSONS}  # {lesson: (wrong answers, odd ones)}
+EARLIER_MISTAKES = [
+    ("01", "verify_greedy", "def verify_greedy(draft, target_next):\n    return list(draft)"),
+    ("01", "verify_greedy", "def verify_greedy(draft, target_next)\n    return"),
+    ("01", "expected_tokens", "def expected_tokens(a, k):\n    return 17"),
+    ("03", "acceptance_probability", "acceptance_probability = lambda p, q, token: 1"),
+    ("03", "residual", "def residual(p, q)\n    return"),
+    ("03", "speculative_step", "def speculative_step(*rows):\n    return rows"),
+    ("03", "process_logits", "def process_logits(*args):\n    return [1.0, 0.0, 0.0]"),
+]
+
+
+def of_each_lesson(which):
+    """Return pytest parameters (lesson, layer) for the bank's part `which`."""
+    return [
+        pytest.param(lesson, layer, id=f"{lesson[:2]}-{number}")
+        for lesson in LESSONS
+        for number, layer in enumerate(layers(BANKS[lesson][which]))
+    ]
 
 
 @pytest.fixture(scope="module")
-def bench():
-    with Bench(Course.load(REPOSITORY), LESSON) as bench:
-        yield bench
+def benches():
+    """Return a function: a lesson -> its Bench, opened once."""
+    with ExitStack() as stack:
+        course = Course.load(REPOSITORY)
+        yield cache(lambda lesson: stack.enter_context(Bench(course, lesson)))
+
+
+@pytest.fixture
+def bench(benches, lesson):
+    return benches(lesson)
 
 
 def graded(bench, items):
@@ -42,18 +78,20 @@ def graded(bench, items):
     return {cell.grade_id: cell for cell in result.cells}
 
 
-def test_the_banks_are_large_enough(bench):
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_banks_are_large_enough(bench, lesson):
     answers = set(worked_answers(bench.source))
-    wrong, odd = Counter(m.answer for m in MUTANTS), Counter(o.answer for o in ODD)
+    mutants, odd_ones = BANKS[lesson]
+    wrong, odd = Counter(m.answer for m in mutants), Counter(o.answer for o in odd_ones)
     assert set(wrong) == set(odd) == answers
-    assert answers >= FUNCTIONS
+    assert answers >= FUNCTIONS[lesson]
     assert min(wrong.values()) >= 6
     assert all(odd[name] >= 4 for name in answers)
-    for bank in (MUTANTS, ODD):
+    for bank in BANKS[lesson]:
         assert max(Counter((item.answer, item.name) for item in bank).values()) == 1
 
 
-@pytest.mark.parametrize("layer", MUTANT_LAYERS, ids=range(len(MUTANT_LAYERS)))
+@pytest.mark.parametrize(("lesson", "layer"), of_each_lesson(0))
 def test_wrong_answers_lose_points_and_hear_why(bench, layer):
     cells = graded(bench, layer)
     complaints = []
@@ -71,7 +109,7 @@ def test_wrong_answers_lose_points_and_hear_why(bench, layer):
     assert not complaints, "\n\n".join(complaints)
 
 
-@pytest.mark.parametrize("layer", ODD_LAYERS, ids=range(len(ODD_LAYERS)))
+@pytest.mark.parametrize(("lesson", "layer"), of_each_lesson(1))
 def test_odd_but_right_answers_get_full_points(bench, layer):
     cells = graded(bench, layer)
     lost = [
@@ -83,11 +121,10 @@ def test_odd_but_right_answers_get_full_points(bench, layer):
 
 
 @pytest.mark.parametrize(
-    ("broken", "code"),
+    ("lesson", "broken", "code"),
     [
-        ("verify_greedy", "def verify_greedy(draft, target_next):\n    return list(draft)"),
-        ("verify_greedy", "def verify_greedy(draft, target_next)\n    return"),
-        ("expected_tokens", "def expected_tokens(a, k):\n    return 17"),
+        (next(name for name in LESSONS if name.startswith(number)), broken, code)
+        for number, broken, code in EARLIER_MISTAKES
     ],
 )
 def test_an_earlier_mistake_costs_only_its_own_points(bench, broken, code):
@@ -97,6 +134,7 @@ def test_an_earlier_mistake_costs_only_its_own_points(bench, broken, code):
     assert {cell.grade_id for cell in cells if cell.points < cell.max_points} == own
 
 
+@pytest.mark.parametrize("lesson", LESSONS)
 def test_worked_answers_get_full_and_untouched_ones_no_points(bench):
     worked = graded(bench, {})
     assert sum(cell.points for cell in worked.values()) == 20
