@@ -127,7 +127,7 @@ show(
 # | p, q | distributions of the next token: the target's, the draft's |
 # | `p[t]` | the chance that p gives to token t; tokens are numbered from 0 |
 # | accepted, kept | a drafted token that stays |
-# | rejected | a drafted token that is replaced |
+# | rejected, thrown away | a drafted token that is replaced |
 # | residual | the distribution of the replacement: what was missing, scaled to sum 1 |
 # | α (alpha) | the chance that a drafted token is accepted; 0.7 above |
 # | u | a random number, 0 ≤ u < 1, every value equally likely |
@@ -286,7 +286,7 @@ side_by_side(
 )
 
 # %% [markdown]
-# Checks: the rule, its edges, and then the law of the next section on 200 random pairs.
+# Checks: the rule, its edges, and then the equation of the next section, on 200 random pairs.
 
 # %% test="residual" points=1
 from specdec.checks.lesson_03 import check_residual
@@ -1054,7 +1054,7 @@ from specdec.sampling import keep_top_p
 #   - prompt: Plain sampling and speculative sampling, same seed, two different texts. Is that a bug?
 #     choices:
 #       - {text: "Yes, exact means the same tokens.", reason: "Exact means the same chances. The random numbers are used for other things."}
-#       - {text: "No. The chances are the same, not the tokens.", right: true, reason: "A bug would show in the shares of many runs, or in the law."}
+#       - {text: "No. The chances are the same, not the tokens.", right: true, reason: "A bug would show in the shares of many runs, not in one text."}
 #       - {text: "Yes, unless the draft equals the target.", reason: "Even then the numbers are used in another order."}
 #   - prompt: p = 0.3 and q = 0.6 for the drafted token. The random number is 0.4. What happens?
 #     choices:
@@ -1114,7 +1114,7 @@ from specdec.sampling import keep_top_p
 # | \|p − q\| instead of max(0, p − q) | 0.25, 0.25, 0.25, 0.25 |
 # | q / p instead of p / q | 0.131, 0.169, 0.3, 0.4 |
 #
-# Each text looks fine to the eye. Only shares of many runs show the mistake, or the law.
+# Each text looks fine to the eye. Only the shares of many runs show the mistake, or the equation.
 #
 # ## When it breaks
 #

@@ -184,7 +184,7 @@ def _count_bar(ax, x, bottom, height, label: str, **style) -> None:
     if height <= 0:
         return
     ax.bar(x, height, 0.36, bottom=bottom, edgecolor=GREY, **style)
-    text = f"{height} {label}".strip()
+    text = f"{height}\n{label}".strip()
     colour = GREY if style["facecolor"] == "none" else "black"
     ax.text(x, bottom + height / 2, text, ha="center", va="center", fontsize=8, color=colour)
 
