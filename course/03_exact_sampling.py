@@ -571,14 +571,14 @@ side_by_side(
 # %% [markdown]
 # Checks: the chance of every outcome, then the edges. No luck is involved. The check runs your
 # function on all random numbers of an even grid and counts, so the chances are exact. If your
-# function draws numbers that fit no grid, the check counts 1,000 runs of each case instead. Then a
+# function draws numbers that fit no grid, the check counts 500 runs of each case instead. Then a
 # right function fails with a chance below one in a million.
 
 # %% test="speculative_step" points=2
 from specdec.checks.lesson_03 import check_speculative_step
 
 ### BEGIN HIDDEN TESTS
-from specdec.checks.lesson_03 import P_A, P_B, P_C, Q_A, Q_B, Step
+from specdec.checks.lesson_03 import GRID, P_A, P_B, P_C, P_D, Q_A, Q_B, Q_C, Step
 from specdec.reference.lesson_03 import acceptance_probability, residual  # as above
 
 ### END HIDDEN TESTS
@@ -587,10 +587,10 @@ check_speculative_step(speculative_step, acceptance_probability, residual)
 check_speculative_step(
     speculative_step,
     cases=[
-        Step([0], [Q_B], [P_B, P_A]),
-        Step([3], [Q_A], [P_A, P_B]),
-        Step([0, 2], [Q_B, Q_A], [P_B, P_A, P_C]),
-        Step([1, 3], [Q_B, Q_A], [P_B, P_A, P_B]),
+        Step([3], [Q_A], [P_A, P_B], GRID),
+        Step([0], [Q_B], [P_B, P_C]),
+        Step([0, 2], [Q_C, Q_B], [P_C, P_B, P_D]),
+        Step([1, 0], [Q_C, Q_B], [P_C, P_B, P_C]),
     ],
 )
 ### END HIDDEN TESTS
@@ -888,11 +888,12 @@ check_speculative_sample(speculative_sample, speculative_step, process_logits)
 check_speculative_sample(
     speculative_sample,
     cases=[
-        cases.Sample(*cases.PAIR, [2], 1, 1),
-        cases.Sample(*cases.WARM_PAIR, [0], 1, 1, temperature=2),
-        cases.Sample(*cases.TAIL_PAIR, [1], 1, 1, top_p=0.6),
-        cases.Sample(*cases.PAIR, [2], 3, 0),
-        cases.Sample(*cases.PAIR, [0], 1, 2),
+        cases.Sample(*cases.PAIR, [0], 1, 1, grid=4),
+        cases.Sample(*cases.WARM_PAIR, [2], 1, 1, temperature=4, grid=4),
+        cases.Sample(*cases.TAIL_PAIR, [1], 1, 1, top_p=0.5),
+        cases.Sample(*cases.HALVES_PAIR, [2], 3, 0),
+        cases.Sample(*cases.HALVES_PAIR, [1], 2, 1),
+        cases.Sample(*cases.HALVES_PAIR, [0], 1, 3),
     ],
 )
 ### END HIDDEN TESTS
@@ -945,7 +946,7 @@ check_speculative_sample_rounds(
 # random numbers, so one seed gives another text, with the same chances.
 
 # %% [markdown] only="solution" wrong_turns="speculative_sample" shown="sample"
-# **Wrong turns.** First the chances of a single token, on a pair with 4 tokens, top-p 0.6 and k = 1;
+# **Wrong turns.** First the chances of a single token, on a pair with 4 tokens, top-p 0.5 and k = 1;
 # then the passes for 6 tokens with k = 2 and a draft that equals the target. Right are
 # `[0.0, 0.5, 0.5, 0.0]` and 2 passes.
 

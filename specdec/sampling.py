@@ -43,12 +43,14 @@ class CountedPair:
     """Two models whose calls are counted: give `draft` and `target` to a generator.
 
     A pass is a run of target calls about one text and the tokens drafted after it. `repeats`
-    counts draft calls about the same text as the draft call before.
+    counts draft calls about the same text as the draft call before; `starts` lists the lengths of
+    the texts that rounds with a draft began with.
     Raises RuntimeError when the models are asked far more often than a text needs.
     """
 
     def __init__(self, draft_model, target_model, budget: int = 50_000):
         self.draft_calls = self.target_calls = self.passes = self.repeats = 0
+        self.starts: list[int] = []
         self._models, self._budget = (draft_model, target_model), budget
         self._start, self._drafted, self._last_text = -1, 0, None
         self._in_pass = True
@@ -58,6 +60,7 @@ class CountedPair:
         text = tuple(token_ids)
         if self._in_pass:
             self._start, self._drafted, self._last_text = len(text), 0, None
+            self.starts.append(len(text))
         self._in_pass = False
         self.repeats += text == self._last_text
         self._last_text = text

@@ -99,14 +99,14 @@ def on_first_tokens(step: Callable) -> list[str]:
 
 def on_a_sampler(generate: Callable) -> list[str]:
     """Describe a sampler: one token's chances with top-p, its passes with a perfect draft."""
-    case = lesson_03.Sample(*lesson_03.TAIL_PAIR, [2], 1, 1, top_p=0.6)
+    case = lesson_03.Sample(*lesson_03.TAIL_PAIR, [2], 1, 1, top_p=0.5)
     chances = np.zeros(4)
     model = lesson_03.table_model("target", lesson_03.QUARTERS_P)
     pair = CountedPair(model, model, budget=400)
     try:
         law = exact_law(
             lambda rng: tuple(plain(generate(*case.args[:2], [2], *case.args[3:], rng))),
-            lesson_03.SAMPLE_GRID,
+            case.grid,
         )
         for tokens, chance in law.items():
             chances[tokens[0]] += chance

@@ -375,19 +375,22 @@ def check_bug_pair(answer) -> None:
 
 # --- speculative_step --------------------------------------------------------------------------
 
+# All chances of these rows, their ratios and residuals are multiples of 1/8, or of 1/4.
 P_A, Q_A = [0.5, 0.25, 0.125, 0.125], [0.125, 0.125, 0.25, 0.5]
-P_B, Q_B = [0.25, 0.375, 0.375, 0.0], [0.5, 0.25, 0.25, 0.0]
-P_C = [0.125, 0.125, 0.25, 0.5]
-GRID = 8  # all chances of these rows are multiples of 1/8, and so are their ratios and residuals
+GRID = 8
+P_B, Q_B = [0.25, 0.25, 0.5, 0.0], [0.5, 0.25, 0.25, 0.0]
+P_C, Q_C = [0.25, 0.5, 0.0, 0.25], [0.5, 0.25, 0.25, 0.0]
+P_D = [0.0, 0.25, 0.25, 0.5]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call of speculative_step: the draft's tokens and the rows of both models."""
+    """One call of speculative_step: the draft's tokens, the rows of both models, and the grid."""
 
     draft: Sequence[int]
     q: Sequence
     p: Sequence
+    grid: int = 4
 
     @property
     def text(self) -> str:
@@ -395,14 +398,14 @@ class Step:
 
 
 STEP_CASES = [
-    Step([2], [Q_A], [P_A, P_C]),
-    Step([3], [Q_A], [P_A, P_C]),
-    Step([2, 0], [Q_A, Q_B], [P_A, P_B, P_C]),
-    Step([1, 0], [Q_A, Q_B], [P_A, P_B, P_C]),
-    Step([3, 0], [Q_A, Q_B], [P_A, P_B, P_C]),
+    Step([2], [Q_A], [P_A, P_D], GRID),
+    Step([3], [Q_A], [P_A, P_D], GRID),
+    Step([1, 0], [Q_B, Q_C], [P_B, P_C, P_D]),
+    Step([0, 0], [Q_B, Q_C], [P_B, P_C, P_D]),
+    Step([1, 2], [Q_B, Q_C], [P_B, P_C, P_D]),
 ]
 STEP_EDGES = [
-    Step([], [], [P_C]),
+    Step([], [], [P_D]),
     Step([0], [[0.5, 0.25, 0.25]], [[0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]),
     Step([1], [[0.25, 0.75, 0.0]], [[0.25, 0.0, 0.75], [0.0, 1.0, 0.0]]),
 ]
@@ -607,7 +610,7 @@ def _law(run: Callable, grid: int, wanted: dict) -> tuple[dict, bool]:
         law = exact_law(run, grid)
         if law is not None:
             return law, distance(law, wanted) <= 1e-9
-        return _sampled(run, wanted, runs=1000)
+        return _sampled(run, wanted, runs=500)
 
 
 def _sampled(run: Callable, wanted: dict, runs: int) -> tuple[dict, bool]:
@@ -643,15 +646,15 @@ def check_speculative_step(
     failed = None
     for case in cases:
         args = (case.draft, case.q, case.p)
-        wanted = exact_law(lambda rng, a=args: tuple(right(*a, rng)), GRID)
+        wanted = exact_law(lambda rng, a=args: tuple(right(*a, rng)), case.grid)
         try:
-            law, good = _law(_runner(step, args), GRID, wanted)
+            law, good = _law(_runner(step, args), case.grid, wanted)
         except _Stopped as stopped:
             cause = _helpers_first(step, acceptance_probability, residual)
             raise CheckFailed(
                 f"✗ speculative_step: {case.text}\n  {stopped.came_back}\n{cause}".rstrip()
             ) from None
-        found.append((args, law))
+        found.append((case, law))
         if not good and failed is None:
             failed = (case, law, wanted)
     if failed is None:
@@ -678,13 +681,14 @@ def _helpers_first(step, acceptance_probability, residual) -> str:
 def _step_cause(found) -> str:
     if all(len(law) == 1 and list(law.values()) == [1.0] for _, law in found):
         return "It takes no random number from rng. Use rng.random() for each test."
-    fitting = [m for m in STEP_MISTAKES if all(_same_law(m, args, law) for args, law in found)]
+    fitting = [m for m in STEP_MISTAKES if all(_same_law(m, case, law) for case, law in found)]
     return f"Likely cause: {fitting[0].cause}" if len(fitting) == 1 else ""
 
 
-def _same_law(mistake: Mistake, args, law: dict) -> bool:
+def _same_law(mistake: Mistake, case: Step, law: dict) -> bool:
+    args = (case.draft, case.q, case.p)
     try:
-        other = exact_law(lambda rng: tuple(mistake.does(*args, rng)), GRID)
+        other = exact_law(lambda rng: tuple(mistake.does(*args, rng)), case.grid)
     except Exception:
         return False
     return distance(law, other) <= 1e-9
@@ -860,12 +864,14 @@ def table_model(name: str, rows: Sequence, temperature: float = 1.0) -> Callable
 
 QUARTERS_P = [[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.25, 0.75, 0.0]]
 QUARTERS_Q = [[0.25, 0.25, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]]
-TAIL_P = [[0.1, 0.4, 0.4, 0.1], [0.4, 0.1, 0.1, 0.4]]
-TAIL_Q = [[0.35, 0.35, 0.2, 0.1], [0.1, 0.35, 0.2, 0.35]]
+HALVES_P = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]]
+HALVES_Q = [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]
+TAIL_P = [[0.1, 0.4, 0.4, 0.1], [0.4, 0.1, 0.1, 0.4]]  # cut to two tokens, halves
+TAIL_Q = [[0.26, 0.26, 0.24, 0.24], [0.24, 0.26, 0.24, 0.26]]
 PAIR = (table_model("draft", QUARTERS_Q), table_model("target", QUARTERS_P))
-WARM_PAIR = (table_model("draft", QUARTERS_Q, 2), table_model("target", QUARTERS_P, 2))
+WARM_PAIR = (table_model("draft", QUARTERS_Q, 4), table_model("target", QUARTERS_P, 4))
+HALVES_PAIR = (table_model("draft", HALVES_Q), table_model("target", HALVES_P))
 TAIL_PAIR = (table_model("draft", TAIL_Q), table_model("target", TAIL_P))
-SAMPLE_GRID = 4
 
 
 @dataclass(frozen=True)
@@ -879,6 +885,7 @@ class Sample:
     k: int
     temperature: float = 1
     top_p: float = 1
+    grid: int = 2
 
     @property
     def args(self):
@@ -914,15 +921,14 @@ class Sample:
 
 
 SAMPLE_CASES = [
-    Sample(*PAIR, [0], 1, 1),
-    Sample(*PAIR, [1], 1, 1),
-    Sample(*WARM_PAIR, [1, 0], 1, 1, temperature=2),
-    Sample(*TAIL_PAIR, [2], 1, 1, top_p=0.6),
-    Sample(*PAIR, [1], 2, 0),
+    Sample(*PAIR, [1], 1, 1, grid=4),
+    Sample(*WARM_PAIR, [1, 0], 1, 1, temperature=4, grid=4),
+    Sample(*TAIL_PAIR, [2], 1, 1, top_p=0.5),
+    Sample(*HALVES_PAIR, [1], 2, 0),
     Sample(*PAIR, [0], 1, 1, temperature=0),
     Sample(*PAIR, [0, 2], 0, 3),
-    Sample(*PAIR, [2], 1, 2),
-    Sample(*PAIR, [0], 2, 1),
+    Sample(*HALVES_PAIR, [0], 2, 1),
+    Sample(*HALVES_PAIR, [2], 2, 2),
 ]
 
 
@@ -1019,10 +1025,10 @@ def check_speculative_sample(
         wanted = case.wanted()
         try:
             run = _runner(generate, case.args)
-            law, good = _law(run, SAMPLE_GRID, wanted)
+            law, good = _law(run, case.grid, wanted)
             if not good and failed is None:
                 # Another honest q is right too, but its chances need not lie on the grid.
-                good = _sampled(run, wanted, runs=2000)[1]
+                good = _sampled(run, wanted, runs=600)[1]
         except _Stopped as stopped:
             cause = _sample_helpers(generate, speculative_step, process_logits)
             raise CheckFailed(f"✗ {case.text}\n  {stopped.came_back}\n{cause}".rstrip()) from None
@@ -1095,7 +1101,7 @@ def _sample_cause(found) -> str:
 
 def _same_sample(mistake: Mistake, case: Sample, law: dict) -> bool:
     try:
-        other = exact_law(lambda rng: tuple(mistake.does(*case.args, rng)), SAMPLE_GRID)
+        other = exact_law(lambda rng: tuple(mistake.does(*case.args, rng)), case.grid)
     except Exception:
         return False
     return distance(law, other) <= 1e-9
@@ -1151,6 +1157,7 @@ def _pass_cause(case: Perfect, calls: CountedPair) -> str:
         return "The draft was asked twice about the same text. Feed each guess back."
     if calls.passes == case.n_tokens:
         return "Each round adds one token only. Add all that speculative_step returns."
-    if calls.passes == -(-case.n_tokens // case.k):
+    steps = {b - a for a, b in zip(calls.starts, calls.starts[1:], strict=False)}
+    if steps == {case.k}:
         return "The bonus is lost: with all guesses kept, a round adds k + 1 tokens."
     return "A draft that equals the target has every guess kept, and a bonus after them."
