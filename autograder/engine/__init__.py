@@ -3,18 +3,24 @@
 It knows nothing of any course; what is particular to one comes in as a Policy.
 """
 
-from .grader import close_all, grade, grade_task
-from .model import CellResult, Limits, Policy, Problem, Result
-from .sandbox import SandboxUnavailable
+import importlib
 
-__all__ = [
-    "CellResult",
-    "Limits",
-    "Policy",
-    "Problem",
-    "Result",
-    "SandboxUnavailable",
-    "close_all",
-    "grade",
-    "grade_task",
-]
+_HOMES = {
+    "CellResult": "model",
+    "Limits": "model",
+    "Policy": "model",
+    "Problem": "model",
+    "Result": "model",
+    "SandboxUnavailable": "sandbox",
+    "close_all": "grader",
+    "grade": "grader",
+    "grade_task": "grader",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name):
+    """Import on first use: the trusted process starts often and needs little of this package."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -254,6 +254,7 @@ class PlainSubmission(_Submission):
     def connect(self):
         """Let the trusted process start a fresh student process."""
         settings = inside_settings(self.runtime.policy, self.runtime.limits)
+        settings["warm"] = []  # a process of its own: it loads what the notebook asks for
         spawn = {
             "command": [sys.executable, "-m", "inside.plain", json.dumps(settings)],
             "env": _plain_environment(),

@@ -24,6 +24,7 @@ _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/et
 _PREFIX_PARTS = ("bin", "lib", "lib64", "lib32", "libx32", "libexec", "share", "pyvenv.cfg")
 _INSIDE = Path(__file__).parent / "inside"
 _PACKAGES = "/packages"
+_WARM = ("IPython.core.inputtransformer2", "IPython.display")
 
 
 class SandboxUnavailable(RuntimeError):
@@ -167,7 +168,7 @@ class Sandbox:
 def inside_settings(policy, limits):
     """Return what the student's process is told at its start, as plain data."""
     return {
-        "warm": ["IPython.core.inputtransformer2", "IPython.display", *policy.warm],
+        "warm": [*_WARM, *policy.warm],
         "stand_ins": list(policy.stand_ins),
         "hidden": dict(policy.hidden),
         "limits": limits.inside(),
