@@ -1,0 +1,62 @@
+# The course's commands. `make lab` and `make test` are all that a newcomer needs.
+# Without make (Windows), README.md gives the same commands in full.
+
+VENV ?= .venv
+# The first Python of version 3.11 or newer on this machine.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+RUN = $(VENV)/bin/python
+PIP = $(RUN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: help lab test build check demo reset update lint lock clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
+
+$(RUN):
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found. Install one from python.org or your system's packages."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "No environment could be made. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+
+$(VENV)/learner: $(RUN) requirements.txt constraints.txt pyproject.toml
+	@echo "Installing what the lessons need (a minute or two, once) ..."
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/developer: $(VENV)/learner
+	@echo "Installing what building and testing need ..."
+	@$(PIP) -e '.[dev]'
+	@touch $@
+
+lab: $(VENV)/learner  ## open JupyterLab at lesson 1 (LAB_ARGS="--no-browser --port=8890")
+	@$(RUN) -m specdec lab $(LAB_ARGS)
+
+test: $(VENV)/developer  ## run the tests (TEST_ARGS="-k widgets")
+	@$(RUN) -m pytest $(TEST_ARGS)
+
+build: $(VENV)/developer  ## build lessons/ and solutions/ from course/ (LESSON=01)
+	@$(RUN) -m tools.build all $(LESSON)
+
+check: $(VENV)/developer lint  ## prove that text, lessons and solutions are in step (LESSON=01)
+	@$(RUN) -m tools.check $(LESSON)
+
+lint: $(VENV)/developer  ## ruff, both ways
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+
+demo: $(VENV)/developer  ## grade the sample class into a scratch course (DIR=demo)
+	@$(RUN) -m autograder demo $(if $(DIR),--dir $(DIR))
+
+reset: $(VENV)/learner  ## start a lesson afresh, your copy is kept (LESSON=01)
+	@$(RUN) -m specdec reset $(LESSON)
+
+update: $(VENV)/learner  ## fetch a newer version, your copies are kept
+	@$(RUN) -m specdec update
+
+lock: $(VENV)/developer  ## write the versions of this environment into constraints.txt
+	@{ echo "# A set of versions that is known to work, on Python 3.11 to 3.13."; \
+	   echo "# Made with: make lock"; \
+	   $(RUN) -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools; \
+	 } > constraints.txt
+
+clean:  ## remove the environment and caches, nothing of yours
+	rm -rf $(VENV) .pytest_cache .ruff_cache

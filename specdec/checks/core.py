@@ -1,0 +1,170 @@
+"""Run a learner's function on cases, and say in one short text how it went."""
+
+import copy
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from specdec.values import MAX_TEXT, same, show
+
+
+class CheckFailed(AssertionError):
+    """A check's verdict. Jupyter shows the text alone, without a traceback."""
+
+    def _render_traceback_(self):
+        return str(self).splitlines()
+
+
+class NotWrittenYet(NotImplementedError):
+    """The learner has not started: no mistake, only a place to go on."""
+
+    def _render_traceback_(self):
+        return str(self).splitlines()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call and what it should give.
+
+    args   the arguments
+    want   the value to return, or an exception class to raise
+    why    for an exception: the reason, as the end of a sentence "since …"
+    """
+
+    args: Sequence[Any]
+    want: Any
+    why: str = ""
+
+    @property
+    def wants_error(self) -> bool:
+        return isinstance(self.want, type) and issubclass(self.want, BaseException)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known wrong way, told apart by what it does on the cases.
+
+    cause   the sentence for the learner
+    does    a function with the same arguments that makes this mistake; it may raise
+    """
+
+    cause: str
+    does: Callable
+
+
+@dataclass
+class Outcome:
+    """What one call did: `value` or `error`, and which argument it changed, if any."""
+
+    value: Any = None
+    error: BaseException | None = None
+    changed: str = ""
+    args: list = field(default_factory=list)
+
+
+def call_text(name: str, args) -> str:
+    return f"{name}({', '.join(show(a) for a in args)})"
+
+
+def call(function, args) -> Outcome:
+    """Call with copies of the arguments; note the error, or a changed list.
+
+    NotImplementedError becomes NotWrittenYet: the stub raises it.
+    """
+    given = [copy.deepcopy(a) if isinstance(a, list | np.ndarray) else a for a in args]
+    outcome = Outcome(args=list(args))
+    try:
+        outcome.value = function(*given)
+    except NotImplementedError as error:
+        raise NotWrittenYet(not_written(str(error))) from None
+    except Exception as error:
+        outcome.error = error
+    for before, after in zip(args, given, strict=True):
+        if isinstance(before, list | np.ndarray) and not same(after, before):
+            outcome.changed = f"{show(before)} became {show(after)}"
+    return outcome
+
+
+def not_written(text: str) -> str:
+    """Say what to do about a stub's error."""
+    return f"✎ {text or 'Not written yet'}. Write it in the answer cell, then run both cells."
+
+
+def is_right(outcome: Outcome, case: Case) -> bool:
+    if outcome.changed:
+        return False
+    if case.wants_error:
+        return isinstance(outcome.error, case.want)
+    return outcome.error is None and same(outcome.value, case.want)
+
+
+def run_cases(
+    name: str,
+    function: Callable,
+    cases: Sequence[Case],
+    mistakes: Sequence[Mistake] = (),
+    success: str = "",
+    first: Callable[[], str] | None = None,
+) -> None:
+    """Run all cases; print a line when all are right, raise CheckFailed otherwise.
+
+    first  called when a case fails: returns "" or a sentence such as "Write f first: …", for a
+           function that builds on an earlier one
+    """
+    outcomes = [call(function, case.args) for case in cases]
+    wrong = [
+        (case, outcome)
+        for case, outcome in zip(cases, outcomes, strict=True)
+        if not is_right(outcome, case)
+    ]
+    if not wrong:
+        print(f"✓ {name}: {count(len(cases), 'case')} right. {success}".rstrip())
+        return
+    lines = describe(name, *wrong[0])
+    lines.append(f"{len(cases) - len(wrong)} of {len(cases)} cases are right.")
+    cause = (first() if first else "") or diagnose(cases, outcomes, mistakes)
+    if cause:
+        lines.append(cause)
+    raise CheckFailed("\n".join(lines))
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def describe(name: str, case: Case, outcome: Outcome) -> list[str]:
+    """Say what was called, what came back and what was wanted. Facts only."""
+    lines = [f"✗ {call_text(name, case.args)}"]
+    if outcome.error is not None:
+        lines.append(f"  raised    {type(outcome.error).__name__}: {str(outcome.error)[:MAX_TEXT]}")
+    elif isinstance(outcome.value, types.GeneratorType):
+        lines.append("  returned  a generator; put list(…) around it")
+    else:
+        forgot = "  (is a `return` missing?)" if outcome.value is None else ""
+        lines.append(f"  returned  {show(outcome.value)}{forgot}")
+    if case.wants_error:
+        lines.append(f"  wanted    {case.want.__name__}, since {case.why}")
+    else:
+        lines.append(f"  wanted    {show(case.want)}")
+    if outcome.changed:
+        lines.append(f"  changed its input: {outcome.changed}. Work on a copy: list(…).")
+    return lines
+
+
+def diagnose(cases, outcomes, mistakes) -> str:
+    """Name the one known mistake that does the same on every case, right ones included."""
+    fitting = [m for m in mistakes if all(map(lambda c, o: acts_alike(m, c, o), cases, outcomes))]
+    if len(fitting) != 1:
+        return ""
+    return f"Likely cause: {fitting[0].cause}"
+
+
+def acts_alike(mistake: Mistake, case: Case, outcome: Outcome) -> bool:
+    try:
+        value = mistake.does(*copy.deepcopy(list(case.args)))
+    except Exception as error:
+        return type(outcome.error) is type(error)
+    return outcome.error is None and same(outcome.value, value)

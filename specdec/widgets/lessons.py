@@ -1,0 +1,27 @@
+"""The lessons' widgets, by name; their texts are built from the lesson's text into `data/`."""
+
+import json
+from importlib.resources import files
+
+from specdec.widgets.draft_lane import DraftLane
+from specdec.widgets.question import Choice, Question
+from specdec.widgets.quiz import Quiz
+
+
+def load_widget(lesson: str, name: str):
+    """Return a widget of a lesson, such as load_widget("lesson_01", "lane").
+
+    Raises KeyError when the lesson has no widget of that name.
+    """
+    text = (files("specdec.widgets") / "data" / f"{lesson}.json").read_text(encoding="utf-8")
+    settings = json.loads(text)[name]
+    kind = settings.pop("kind")
+    if kind == "Quiz":
+        return Quiz([Question(q["prompt"], choices(q)) for q in settings["questions"]])
+    if "choices" in settings:
+        settings["choices"] = choices(settings)
+    return DraftLane(**settings)
+
+
+def choices(settings: dict) -> list[Choice]:
+    return [Choice(**choice) for choice in settings["choices"]]
