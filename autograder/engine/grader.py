@@ -27,6 +27,7 @@ def grade(
     source_nb,
     submitted_nb,
     *,
+    released_nb=None,
     files=None,
     source_files=None,
     limits=None,
@@ -37,6 +38,8 @@ def grade(
 
     source_nb     the instructor's nbgrader notebook, with solutions and hidden tests
     submitted_nb  the student's notebook, nbformat 4; it is not changed
+    released_nb   the notebook as students got it, where it is not what nbgrader's own
+                  ClearSolutions makes of source_nb
     files         folder of the submission's other files, shown to its code
     source_files  folder of the lesson's other files, shown to the tests
     sandbox       "required", or "off" for checking one's own notebook without protection
@@ -44,7 +47,7 @@ def grade(
     Raises SandboxUnavailable when student code can't be run safely.
     """
     limits, policy = limits or Limits(), policy or Policy()
-    source = _read_source(json.dumps(source_nb))
+    source = _read_source(json.dumps(source_nb), released_nb and json.dumps(released_nb))
     runtime = _runtime(policy, limits, sandbox)
     with runtime.lock:
         return _Grading(source, submitted_nb, runtime, files, source_files).run()
@@ -59,6 +62,8 @@ def grade_task(task):
     options = dict(task)
     source = nbformat.from_dict(options.pop("source"))
     submitted = nbformat.from_dict(options.pop("submitted"))
+    if options.get("released_nb") is not None:
+        options["released_nb"] = nbformat.from_dict(options["released_nb"])
     for name, kind in (("limits", Limits), ("policy", Policy)):
         if options.get(name) is not None:
             options[name] = kind(**options[name])
@@ -66,8 +71,9 @@ def grade_task(task):
 
 
 @functools.lru_cache(maxsize=32)
-def _read_source(text):
-    return read_source(nbformat.from_dict(json.loads(text)))
+def _read_source(text, released):
+    released = released and nbformat.from_dict(json.loads(released))
+    return read_source(nbformat.from_dict(json.loads(text)), released)
 
 
 _runtimes = {}
@@ -210,9 +216,9 @@ class _Grading:
         if error is not None:
             message = _test_message(error, known)
             outputs.append(_error_output(error["name"], message))
-            status = "not_written" if error["not_written"] else "failed"
-            if not error["not_written"] and error["name"] != "AssertionError":
-                status = "error"
+            status = "failed" if error["is_assertion"] else "error"
+            if error["not_written"]:
+                status = "not_written"
             return {"points": 0.0, "status": status, "message": message, "outputs": outputs}
         if outcome["value"] is not None:
             outputs.append(
@@ -359,16 +365,15 @@ def _zero(status, message):
 
 
 def _error_output(name, message):
-    text = message if name == "AssertionError" else f"{name}: {message}"
-    return new_output("error", ename=name, evalue=message, traceback=[text])
+    return new_output("error", ename=name, evalue=message, traceback=[message])
 
 
 def _test_message(error, known):
     """Return what a student reads of a failed test; never a line of a hidden one."""
     name, message, line = error["name"], error["message"].strip(), error["line"]
-    if name == "NotImplementedError":
+    if error["not_written"]:
         return message or "Not written yet."
-    if name == "AssertionError":
+    if error["is_assertion"]:
         if message:
             return message
         hidden = hidden_lines(known.source, known.release)

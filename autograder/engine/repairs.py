@@ -56,6 +56,7 @@ class _Repair:
         self.problems = []
         self.places = [Place(_clean(cell)) for cell in notebook.cells]
         self.claims = {}
+        self.without_metadata = []
         for place in self.places:
             claimed = _claimed_id(place.cell)
             place.cell.metadata.pop("nbgrader", None)
@@ -69,9 +70,9 @@ class _Repair:
         for known in self.source.cells:
             if known.grade_id and not known.is_ours:
                 self._match_answer(known)
+        self._note_lost_metadata()
         self._insert_missing()
         self._leave_out_stubs()
-        self._note_unknown_ids()
         for place in self.places:
             if place.known is not None:
                 _take_over(place)
@@ -87,7 +88,7 @@ class _Repair:
         if not found:
             found = self._same_cell(known)
             if found:
-                self._say("metadata", f"The cell {known.grade_id} had lost its nbgrader metadata.")
+                self.without_metadata.append(known.grade_id)
         if not found:
             return
         if len(found) > 1:
@@ -118,11 +119,7 @@ class _Repair:
         if not found:
             found = self._same_cell(known) or self._same_names(known)
             if found:
-                self._say(
-                    "metadata",
-                    f"The answer {known.grade_id} had lost its nbgrader metadata; "
-                    "it was found by its content.",
-                )
+                self.without_metadata.append(known.grade_id)
         if not found:
             return
         found = self._without_stubs(known, found)
@@ -227,10 +224,14 @@ class _Repair:
                         )
                         break
 
-    def _note_unknown_ids(self):
-        for place in self.places:
-            if place.known is None and "nbgrader" in place.cell.metadata:
-                del place.cell.metadata["nbgrader"]
+    def _note_lost_metadata(self):
+        names = self.without_metadata
+        if names:
+            few = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            self._say(
+                "metadata",
+                f"Cells that had lost nbgrader's metadata were found by their content: {few}.",
+            )
 
 
 def _claimed_id(cell):

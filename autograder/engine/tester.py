@@ -226,15 +226,18 @@ class Tester:
     def _execute(self, source, name):
         printed = _Printed()
         outcome = {"value": None, "error": None}
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            with warnings.catch_warnings():
-                try:
-                    outcome["value"] = self._run(source, name)
-                except (LostError, WireError):
-                    self.peer.end()
-                except BaseException as error:
-                    outcome["error"] = error_report(error, name)
-                    error.__traceback__ = None
+        with (
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+            warnings.catch_warnings(),
+        ):
+            try:
+                outcome["value"] = self._run(source, name)
+            except (LostError, WireError):
+                self.peer.end()
+            except BaseException as error:
+                outcome["error"] = error_report(error, name)
+                error.__traceback__ = None
         outcome["text"] = printed.getvalue()
         return outcome
 
@@ -310,6 +313,7 @@ def error_report(error, name):
         "message": message,
         "line": line,
         "place": place if isinstance(place, str) else "",
+        "is_assertion": isinstance(error, AssertionError),
         "not_written": isinstance(error, NotImplementedError) or "not written" in message,
     }
 

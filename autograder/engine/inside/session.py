@@ -293,6 +293,9 @@ class Shell:
 
     getoutput = system
 
+    def showtraceback(self, *_args, **_options):
+        """Errors are reported by the session, not shown."""
+
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
