@@ -176,27 +176,38 @@ def _become_student(limits):
 
 def _watch(student, most):
     """Wait for the session to end; end everything when all its processes need too much memory."""
-    page = resource.getpagesize()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     handle = os.pidfd_open(student)
     poller = select.poll()
     poller.register(handle, select.POLLIN)
     while not poller.poll(50):
-        if _memory_of_all(page) > most:
+        if _total(_resident) > most and _total(_proportional) > most:
             break
     os._exit(0)  # process 1 of the namespace: its end is the end of everything in it
 
 
-def _memory_of_all(page):
-    """Return the bytes that the namespace's processes hold, without what they share as files."""
+def _total(measure):
+    """Return the bytes that all processes of the submission hold."""
     total = 0
     for name in os.listdir("/proc"):
         if name.isdecimal() and name != "1":
-            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/statm") as source:
-                fields = source.read().split()
-                total += (int(fields[1]) - int(fields[2])) * page
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                total += measure(name)
     return total
+
+
+def _resident(name):
+    """Return a process's own memory; pages that forks still share count for each of them."""
+    with open(f"/proc/{name}/statm") as source:
+        fields = source.read().split()
+    return (int(fields[1]) - int(fields[2])) * resource.getpagesize()
+
+
+def _proportional(name):
+    """Return a process's memory with shared pages divided among their users; takes longer."""
+    with open(f"/proc/{name}/smaps_rollup") as source:
+        return sum(int(line.split()[1]) << 10 for line in source if line.startswith("Pss_Anon:"))
 
 
 # -- requests of the grader -------------------------------------------------------------------
