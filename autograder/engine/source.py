@@ -38,7 +38,14 @@ class SourceCell:
 
 @dataclass
 class Source:
-    """The instructor's notebook, read once and used for every submission."""
+    """The instructor's notebook, read once and used for every submission.
+
+    shared       names that live in the student's process, for tests too
+    trusted      names whose value in tests is the instructor's, whatever the student made of them
+    definitions  {name: statement} of imports, functions and classes in cells that students get
+    fallbacks    {name: statement} of imports in solutions, used where the student has the name
+    operators    {class: special methods} that the solutions define
+    """
 
     cells: list
     by_id: dict
@@ -86,11 +93,12 @@ def read_source(notebook, released=None):
     fallbacks = {}
     for cell in answers:
         fallbacks |= _definitions(cell.source, imports_only=True)
+    fallbacks = {name: text for name, text in fallbacks.items() if name not in definitions}
     held = frozenset().union(*(cell.binds for cell in locked))
     return Source(
         cells=cells,
         by_id={cell.grade_id: cell for cell in cells if cell.grade_id},
-        shared=answered.union(held, *(cell.binds for cell in given)) - _imported(given + locked),
+        shared=answered.union(held, *(cell.binds for cell in given)) - _imported(code),
         trusted=frozenset(definitions) | (held - answered),
         definitions=definitions,
         fallbacks=fallbacks,

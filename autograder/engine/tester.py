@@ -67,7 +67,6 @@ class Tester:
         self.commands, self.connections = commands, connections
         self.peer = None
         self.child = None
-        self.setup = None
         self.shared, self.trusted = frozenset(), frozenset()
         self.in_trusted_cell = False
         self.names = Names(self)
@@ -95,7 +94,7 @@ class Tester:
 
     def do_setup(self, message):
         """Take over what the instructor's notebook says of names, operators and imports."""
-        self.setup = message
+        self.fallbacks = message["fallbacks"]
         self.shared = frozenset(message["shared"])
         self.operators = {k: frozenset(v) for k, v in message["operators"].items()}
         self.definitions = message["definitions"]
@@ -121,6 +120,7 @@ class Tester:
             proxies.remote_of,
             keep_errors=True,
         )
+        self.peer.before_request = self._publish
         return {"status": "ok", "child": self.child.pid if self.child else None}
 
     def _receive(self):
@@ -183,29 +183,24 @@ class Tester:
             raise KeyError(name)
         if self.peer is None:
             raise KeyError(name)
-        found, value = self._fetched(name)
-        if not found:
-            if name in self.setup["fallbacks"]:
-                exec(self.setup["fallbacks"][name], loaded := {})
-                return loaded[name]
-            raise KeyError(name)
-        return value
-
-    def _fetched(self, name):
         answer = self.peer.request(None, "fetch", name)
         if type(answer) is not tuple or len(answer) != 2 or type(answer[0]) is not bool:
             raise WireError("a malformed answer")
-        found, value = answer
-        if type(value) is proxies.StudentObject:
-            is_module = proxies.remote_of(value).info.get("kind") == "module"
-            found = found and not (is_module and name in self.setup["fallbacks"])
-        return found, value
+        if not answer[0]:
+            raise KeyError(name)
+        if name in self.fallbacks:
+            self._run_statement(self.fallbacks[name])
+            return dict.__getitem__(self.names, name)
+        return answer[1]
 
     def _define(self, name):
         """Run the instructor's own statement that binds `name`, on first use."""
         source = self.definitions[name]
         for other in [n for n, text in self.definitions.items() if text == source]:
             del self.definitions[other]
+        self._run_statement(source)
+
+    def _run_statement(self, source):
         local = {}
         exec(compile(source, TRUSTED_FILE, "exec", dont_inherit=True), self.names, local)
         for bound, value in local.items():
@@ -217,9 +212,8 @@ class Tester:
 
     def delete(self, name):
         """Delete a shared name in the student's process."""
-        if not self._fetched(name)[0]:
+        if self.peer.request(None, "delete", name) is not True:
             raise KeyError(name)
-        self.peer.request(None, "delete", name)
 
     # -- running the instructor's code ----------------------------------------------------------
 
@@ -247,13 +241,14 @@ class Tester:
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
             last = ast.Expression(tree.body.pop().value)
         exec(compile(tree, name, "exec", dont_inherit=True), self.names)
-        self._publish()
         if last is None:
             return None
         return result_text(eval(compile(last, name, "eval", dont_inherit=True), self.names))
 
     def _publish(self):
         """Send shared names that a `global` statement bound over here to where they live."""
+        if self.in_trusted_cell:
+            return
         for name in self.shared.intersection(dict.keys(self.names)) - self.trusted:
             self.store(name, dict.pop(self.names, name))
 

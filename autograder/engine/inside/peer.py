@@ -51,6 +51,7 @@ class Peer:
         self.remote_of = remote_of
         self.lost = False
         self.nesting = 0
+        self.before_request = lambda: None
         self._exports, self._numbers = {}, {}
         self._proxies = {}
         self.keep_errors = keep_errors
@@ -63,6 +64,7 @@ class Peer:
 
         target  a Remote, or None for the session itself
         """
+        self.before_request()
         if self.nesting >= MAX_NESTING:
             raise RecursionError("calls between the tests and your code are nested too deep")
         encoder = Encoder(self._foreign)

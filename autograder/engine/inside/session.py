@@ -216,7 +216,7 @@ class Session:
         self.names[name] = value
 
     def session_delete(self, name):
-        self.names.pop(name, None)
+        return self.names.pop(name, self) is not self
 
     # -- running cells ----------------------------------------------------------------------
 
