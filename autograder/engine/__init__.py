@@ -7,6 +7,7 @@ import importlib
 
 _HOMES = {
     "CellResult": "model",
+    "EngineError": "processes",
     "Limits": "model",
     "Policy": "model",
     "Problem": "model",

@@ -1,6 +1,5 @@
 """Grades one submission: runs its plan, keeps the limits, restarts what had to be killed."""
 
-import ast
 import atexit
 import copy
 import functools
@@ -14,10 +13,11 @@ import nbformat
 from nbformat.v4 import new_output
 from nbgrader import utils
 
+from .code import imported_modules
 from .model import CellResult, Limits, Policy, Problem, Result
 from .processes import OutOfTime, Runtime, TesterDied
-from .repairs import plan, repair
-from .source import hidden_lines, parse, read_source
+from .repairs import Step, plan, repair, second_chances
+from .source import hidden_lines, read_source
 
 _GRACE = 3  # seconds that the trusted process gets to notice that the student's one is gone
 _MAX_FILES = 1000
@@ -81,21 +81,30 @@ _runtimes_lock = threading.Lock()
 
 
 def _runtime(policy, limits, sandbox):
-    """Return this process's warm processes for a course; a forked worker gets its own."""
-    key = (os.getpid(), repr(policy), repr(limits), sandbox)
+    """Return this process's warm processes for a course."""
+    key = (repr(policy), repr(limits), sandbox)
     with _runtimes_lock:
         if key not in _runtimes:
             _runtimes[key] = Runtime(policy, limits, sandbox)
         return _runtimes[key]
 
 
+def _forget():
+    """In a forked worker: the warm processes belong to the parent."""
+    global _runtimes_lock
+    _runtimes.clear()
+    _runtimes_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 @atexit.register
 def close_all():
     """End the warm processes of this process."""
     for key in list(_runtimes):
-        runtime = _runtimes.pop(key)
-        if key[0] == os.getpid():
-            runtime.close()
+        _runtimes.pop(key).close()
 
 
 class _Grading:
@@ -119,12 +128,13 @@ class _Grading:
         started = time.monotonic()
         self.deadline = started + self.limits.submission
         self._check_imports()
-        steps = plan(self.source, self.repaired)
         self.processes = self.runtime.new_submission(self.files, self.source_files, self.cwd)
         try:
             self.processes.setup(self.source)
-            for number, step in enumerate(steps):
+            for number, step in enumerate(plan(self.repaired)):
                 self._step(step, number)
+            for place in second_chances(self.source, self.repaired):
+                self._test_again(place)
         finally:
             self.processes.end()
         cells = [self._cell_result(cell) for cell in self.source.cells if _is_graded(cell)]
@@ -138,9 +148,6 @@ class _Grading:
     # -- running --------------------------------------------------------------------------------
 
     def _step(self, step, number):
-        earlier = self.outcomes.get(id(step.place))
-        if step.again and earlier["points"] > 0:
-            return
         seconds = self.limits.test if step.kind == "test" else self.limits.cell
         left = self.deadline - time.monotonic()
         if left <= 0 or self.restarts > self.limits.restarts:
@@ -149,22 +156,29 @@ class _Grading:
             status, answer = self._attempt(step, number, min(seconds, left))
         if step.kind == "test":
             self.outcomes[id(step.place)] = self._judge(step.place, status, answer)
-            if step.again and self.outcomes[id(step.place)]["points"] > 0:
-                self._say(
-                    "order",
-                    f"The answer to {step.place.known.grade_id} comes later in the notebook than "
-                    "its test; the test was run after it.",
-                )
         elif step.kind == "student":
             self._note_student_cell(step.place, status, answer)
         if status == "ok" and step.kind != "test":
             self.done.append((step, number))
 
+    def _test_again(self, place):
+        """Run a failed test after all cells, in a process that no test has touched before."""
+        first = self.outcomes[id(place)]
+        if first["points"] > 0 or first["status"] in ("timeout", "crashed"):
+            return
+        self._restart()
+        self._step(Step("test", place), 0)
+        if self.outcomes[id(place)]["points"] > 0:
+            self._say(
+                "order",
+                f"The answer to {place.known.grade_id} comes later in the notebook than its test; "
+                "the test was run after it.",
+            )
+
     def _attempt(self, step, number, seconds):
         """Run one step; return ("ok", answer), or ("timeout" | "crashed" | "forged", None)."""
-        command = {"do": step.kind, "source": step.place.cell.source, "number": number}
         try:
-            answer = self.processes.command(command, seconds)
+            answer = self.processes.command(self._command(step, number), seconds)
         except OutOfTime:
             status = "timeout"
         except TesterDied:
@@ -175,6 +189,14 @@ class _Grading:
             status = "forged" if answer["status"] == "forged" else "crashed"
         self._restart()
         return status, None
+
+    def _command(self, step, number):
+        return {
+            "do": step.kind,
+            "source": step.place.cell.source,
+            "number": number,
+            "restore": self.policy.restore,
+        }
 
     def _restart(self):
         """Begin again with a fresh process and the cells that ran well before."""
@@ -190,8 +212,8 @@ class _Grading:
             left = self.deadline - time.monotonic()
             if left <= 0:
                 return
-            command = {"do": step.kind, "source": step.place.cell.source, "number": number}
             try:
+                command = self._command(step, number)
                 answer = self.processes.command(command, min(self.limits.cell, left))
                 went_well = answer["status"] == "ok"
             except (OutOfTime, TesterDied):
@@ -265,9 +287,7 @@ class _Grading:
         if error is not None:
             text = "\n".join([*error["lines"], f"{error['name']}: {error['message']}"])
             outputs.append(
-                new_output(
-                    "error", ename=error["name"], evalue=error["message"], traceback=[text]
-                )
+                new_output("error", ename=error["name"], evalue=error["message"], traceback=[text])
             )
             self._note_hidden(error["message"])
         place.cell.outputs = outputs
@@ -280,8 +300,8 @@ class _Grading:
     def _check_imports(self):
         """Report imports of modules that hold answers, whether or not they were run."""
         for place in self.repaired.places:
-            tree = parse(place.cell.source) if place.is_code and place.is_student else None
-            for name in _imported_modules(tree) if tree else ():
+            own = place.is_code and place.is_student and place.run
+            for name in imported_modules(place.cell.source) if own else ():
                 for module, sentence in self.policy.hidden.items():
                     if name == module or name.startswith(module + "."):
                         self._say("hidden_module", f"The notebook uses {module}: {sentence}")
@@ -384,12 +404,3 @@ def _test_message(error, known):
     if error["place"]:
         return f"{text} (in your code, {error['place']})"
     return text
-
-
-def _imported_modules(tree):
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)

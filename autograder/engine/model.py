@@ -41,6 +41,8 @@ class Policy:
     warm       modules that are imported once, before any submission
     test_path  folders from which the tests may import, besides the usual ones
     test_warm  modules that tests usually import
+    restore    whether names that a test replaced are the student's again after it; plain nbgrader
+               leaves them replaced
     files_mb   most of a submission's own data files that it gets to see, in MB
     """
 
@@ -50,6 +52,7 @@ class Policy:
     warm: tuple = ("numpy", "matplotlib.pyplot")
     test_path: tuple = ()
     test_warm: tuple = ("numpy",)
+    restore: bool = False
     files_mb: int = 32
 
 

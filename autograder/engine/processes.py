@@ -13,18 +13,22 @@ import threading
 from pathlib import Path
 
 from .inside.wire import Channel, LostError, WireError
-from .sandbox import Sandbox, inside_settings
+from .sandbox import Sandbox, SandboxUnavailable, inside_settings
 
 TESTER_MEMORY_MB = 2048
 START_SECONDS = 60
 SETUP_SECONDS = 30
 
 
-class OutOfTime(Exception):
-    """A command was not answered in time; the student's process has been ended."""
+class EngineError(RuntimeError):
+    """Grading itself failed, through no fault of the submission; it has no result."""
 
 
-class TesterDied(Exception):
+class OutOfTime(EngineError):
+    """A command was not answered in time."""
+
+
+class TesterDied(EngineError):
     """The trusted process is gone."""
 
 
@@ -81,9 +85,15 @@ class Runtime:
         request = {"memory_mb": TESTER_MEMORY_MB, "files": source_files and str(source_files)}
         with their_commands, their_connections:
             descriptors = [their_commands.fileno(), their_connections.fileno()]
-            socket.send_fds(self.control, [json.dumps(request).encode()], descriptors)
-            answer = json.loads(self.control.recv(1 << 16))
-        return commands, connections, answer["tester"]
+            try:
+                socket.send_fds(self.control, [json.dumps(request).encode()], descriptors)
+                answer = self.control.recv(1 << 16)
+            except OSError:
+                answer = b""
+        if not answer:
+            self._close_server()
+            raise EngineError("the trusted process ended; grade this submission again")
+        return commands, connections, json.loads(answer)["tester"]
 
     def reopen_sandbox(self):
         """Start the warm student process again, should it ever have died."""
@@ -92,16 +102,19 @@ class Runtime:
             self.sandbox = None
         self._open()
 
+    def _close_server(self):
+        if self.server is not None:
+            self.control.close()
+            self.server.kill()
+            self.server.wait()
+        self.control = self.server = None
+
     def close(self):
         """End all warm processes."""
         if self.sandbox is not None:
             self.sandbox.close()
-        if self.control is not None:
-            self.control.close()
-        if self.server is not None:
-            self.server.kill()
-            self.server.wait()
-        self.sandbox = self.control = self.server = None
+            self.sandbox = None
+        self._close_server()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -171,8 +184,10 @@ class _Submission:
             try:
                 while True:
                     answers.put(channel.receive()[0])
-            except (LostError, WireError, OSError):
+            except (LostError, WireError):
                 answers.put(None)
+            finally:
+                channel.close()
 
         threading.Thread(target=listen, daemon=True).start()
 
@@ -207,7 +222,11 @@ class SandboxedSubmission(_Submission):
 
     def connect(self):
         """Give the trusted process a fresh student process."""
-        self.session = self.runtime.sandbox.start(self.files)
+        try:
+            self.session = self.runtime.sandbox.start(self.files)
+        except SandboxUnavailable:
+            self.runtime.reopen_sandbox()
+            self.session = self.runtime.sandbox.start(self.files)
         socket.send_fds(self.connections, [b"session"], [self.session.fd])
         os.close(self.session.fd)
         self.command({"do": "connect"}, SETUP_SECONDS)
@@ -248,7 +267,10 @@ class PlainSubmission(_Submission):
             tester_program("single"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=tester_environment(self.runtime.folder), cwd=self.runtime.folder,
         )  # fmt: skip
-        self.commands = Channel(self.process.stdout.fileno(), self.process.stdin.fileno())
+        read, write = os.dup(self.process.stdout.fileno()), os.dup(self.process.stdin.fileno())
+        self.process.stdout.close()
+        self.process.stdin.close()
+        self.commands = Channel(read, write)
         self._listen(self.commands)
 
     def connect(self):
@@ -281,8 +303,6 @@ class PlainSubmission(_Submission):
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-            self.process.stdin.close()
-            self.process.stdout.close()
             self.process = None
 
 

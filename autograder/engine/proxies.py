@@ -8,23 +8,15 @@ import numpy as np
 from .inside.peer import _ERRORS, Remote
 from .inside.wire import WireError
 
-_BINARY = (
-    "add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv floordiv rfloordiv"
-    " mod rmod pow rpow matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift"
-    " lt le gt ge"
-).split()
-_UNARY = "neg pos abs invert int float complex index round".split()
+_BINARY = ["add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv", "itruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift", "lt", "le", "gt", "ge"]
+_UNARY = ["neg", "pos", "abs", "invert", "int", "float", "complex", "index", "round"]
 _ALWAYS_TRUE = ("function", "class", "exception", "module")
 _READABLE_SPECIALS = ("__doc__", "__name__", "__qualname__", "__module__")
 
 # Attributes through which a program's own state can be read.
 _INTERNAL_PREFIXES = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_")
 _GENERATOR_METHODS = frozenset(
-    "random integers choice bytes shuffle permutation permuted beta binomial chisquare dirichlet"
-    " exponential gamma geometric gumbel laplace logistic lognormal multinomial"
-    " multivariate_normal negative_binomial normal pareto poisson power rayleigh"
-    " standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular"
-    " uniform vonmises wald weibull zipf rand randint randn random_sample".split()
+    ["random", "integers", "choice", "bytes", "shuffle", "permutation", "permuted", "beta", "binomial", "chisquare", "dirichlet", "exponential", "gamma", "geometric", "gumbel", "laplace", "logistic", "lognormal", "multinomial", "multivariate_normal", "negative_binomial", "normal", "pareto", "poisson", "power", "rayleigh", "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular", "uniform", "vonmises", "wald", "weibull", "zipf", "rand", "randint", "randn", "random_sample"]
 )
 _OPAQUE = (types.FrameType, types.CodeType, types.TracebackType)
 
@@ -242,8 +234,10 @@ def public_name(obj):
         return None
     module = getattr(obj, "__module__", None) or ("numpy" if isinstance(obj, np.ufunc) else None)
     name = getattr(obj, "__name__", None)
-    if module in sys.builtin_module_names or module in sys.stdlib_module_names or (
-        isinstance(module, str) and module.split(".")[0] == "numpy"
+    if (
+        module in sys.builtin_module_names
+        or module in sys.stdlib_module_names
+        or (isinstance(module, str) and module.split(".")[0] == "numpy")
     ):
         loaded = sys.modules.get(module)
         if loaded is not None and getattr(loaded, name, None) is obj:

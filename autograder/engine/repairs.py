@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from .code import bound_names, parse
 from .model import Problem
-from .source import bound_names, parse
 
+MAX_CELL = 500_000  # characters; a longer cell is kept and not run
 _DANGEROUS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
+_IMAGES = ("image/png", "image/jpeg", "image/gif")
 
 
 @dataclass
@@ -76,6 +78,10 @@ class _Repair:
         for place in self.places:
             if place.known is not None:
                 _take_over(place)
+            if len(place.cell.source) > MAX_CELL:
+                place.run = False
+                self._say("too_long", f"A cell of {len(place.cell.source):,} characters "
+                          "is too long to be run.")  # fmt: skip
         return Repaired(self.places, self.problems)
 
     def _say(self, kind, message):
@@ -242,8 +248,9 @@ def _claimed_id(cell):
 
 def _clean(cell):
     """Return a copy of a submitted cell with nothing that steers a grader or a browser."""
-    cell = copy.deepcopy(cell)
-    cell.source = _plain_lines(cell.source)
+    kept = {name: part for name, part in cell.items() if name not in ("outputs", "source")}
+    kept = type(cell)(copy.deepcopy(kept), source=_plain_lines(cell.source))
+    cell = kept
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
     tags = cell.metadata.get("tags")
@@ -257,9 +264,6 @@ def _clean(cell):
             if isinstance(bundle, dict)
         }
     return cell
-
-
-_IMAGES = ("image/png", "image/jpeg", "image/gif")
 
 
 def _plain_lines(text):
@@ -306,36 +310,43 @@ class Step:
 
     kind: str
     place: Place
-    again: bool = False
 
 
-def plan(source, repaired):
-    """Return the Steps in the order of the notebook.
-
-    A test runs a second time, where its answer comes later in the notebook than the test itself.
-    """
-    late = {}
-    for number, place in enumerate(repaired.places):
-        if place.known is not None and place.known.role == "test" and place.is_code:
-            behind = _late_answer(source, repaired.places, number)
-            if behind is not None:
-                late.setdefault(behind, []).append(place)
+def plan(repaired):
+    """Return the Steps in the order of the notebook."""
     steps = []
-    for number, place in enumerate(repaired.places):
-        if place.is_code:
-            if place.known is not None and place.known.role == "test":
-                steps.append(Step("test", place))
-            elif place.run:
-                steps.append(Step("student", place))
-                if place.known is not None and place.known.role == "locked":
-                    steps.append(Step("trusted", place))
-        steps += [Step("test", test, again=True) for test in late.get(number, ())]
+    for place in repaired.places:
+        if not place.is_code:
+            continue
+        if place.known is not None and place.known.role == "test":
+            steps.append(Step("test", place))
+        elif place.run:
+            steps.append(Step("student", place))
+            if place.known is not None and place.known.role == "locked":
+                steps.append(Step("trusted", place))
     return steps
 
 
-def _late_answer(source, places, number):
-    """Return the last position behind test `number` at which its answer is (re)written."""
-    test = places[number].known
+def second_chances(source, repaired):
+    """Return the places of tests whose answer comes later in the notebook than the test.
+
+    They deserve a run after all cells.
+    """
+    found = []
+    for number, place in enumerate(repaired.places):
+        if place.is_code and place.known is not None and place.known.role == "test":
+            names = _answered_names(source, place.known)
+            behind = repaired.places[number + 1 :]
+            if any(
+                other.is_code and other.is_student and names & bound_names(other.cell.source)
+                for other in behind
+            ):
+                found.append(place)
+    return found
+
+
+def _answered_names(source, test):
+    """Return the names that the answer before a test binds and no later cell of the lesson."""
     names = set()
     for cell in reversed(source.cells[: test.index]):
         if cell.role in ("answer", "manual") and cell.cell_type == "code":
@@ -343,9 +354,4 @@ def _late_answer(source, places, number):
             break
     for cell in source.cells[test.index :]:
         names -= cell.binds
-    found = None
-    for position in range(number + 1, len(places)):
-        place = places[position]
-        if place.is_code and place.is_student and names & bound_names(place.cell.source):
-            found = position
-    return found
+    return names

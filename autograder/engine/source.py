@@ -2,13 +2,14 @@
 
 import ast
 import copy
-import re
 from dataclasses import dataclass, field
 
 from nbgrader import utils
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
-_REFLECTED = "add sub mul truediv floordiv mod pow matmul and or xor".split()
+from .code import bound_by, bound_names, parse
+
+_REFLECTED = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]
 
 
 @dataclass
@@ -169,39 +170,6 @@ def _role(cell):
 # -- names --------------------------------------------------------------------------------------
 
 
-def parse(source):
-    """Return the syntax tree of a cell, magics left out; None when it is not Python."""
-    plain = re.sub(r"^\s*[%!].*$|^.*\?\s*$", "pass", source, flags=re.MULTILINE)
-    for text in (source, plain):
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return None
-
-
-def bound_names(source):
-    """Return the names that a cell binds at its top level."""
-    tree = parse(source)
-    if tree is None:
-        return frozenset()
-    return frozenset(name for statement in tree.body for name in _bound_by(statement))
-
-
-def _bound_by(node):
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return [alias.asname or alias.name.split(".")[0] for alias in node.names]
-    names = []
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            names.append(child.id)
-        elif isinstance(child, ast.FunctionDef | ast.ClassDef):
-            names.append(child.name)
-    return names
-
-
 def _definitions(source, imports_only=False):
     """Return {name: statement} of the imports, functions and classes at a cell's top level."""
     kinds = (ast.Import, ast.ImportFrom)
@@ -212,7 +180,7 @@ def _definitions(source, imports_only=False):
     for statement in tree.body if tree else ():
         if isinstance(statement, kinds):
             text = ast.unparse(statement)
-            found |= {name: text for name in _bound_by(statement) if name != "*"}
+            found |= {name: text for name in bound_by(statement) if name != "*"}
     return found
 
 
@@ -227,7 +195,7 @@ def _operators(answers):
         tree = parse(cell.source)
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.ClassDef):
-                names = {n for part in node.body for n in _bound_by(part) if n.startswith("__")}
+                names = {n for part in node.body for n in bound_by(part) if n.startswith("__")}
                 decorated = any("dataclass" in ast.unparse(d) for d in node.decorator_list)
                 if decorated:
                     names.add("__eq__")

@@ -386,8 +386,7 @@ CORPUS = [
           "def count_up(n):\n    return [] if n == 0 else count_up(n - 1) + [n - 1]"}),
     _one("a generator where a list was wanted", "count_up",
          "def count_up(n):\n    yield from range(n)"),
-    Entry("an untouched lesson", frozenset(), answers={
-        name: "raise NotImplementedError()" for name in ALL}),
+    Entry("an untouched lesson", frozenset(), answers=dict.fromkeys(ALL, "raise NotImplementedError()")),
     _one("a name that is missing", "double", "pass"),
     Entry("a helper used by two answers", ALL, first="def twice(x): return x + x",
           answers={"double": "def double(n): return twice(n)"}),

@@ -2,7 +2,6 @@
 
 import pytest
 
-
 from . import lesson
 from .corpus import CORPUS
 

@@ -252,7 +252,7 @@ def test_nothing_that_steers_a_grader_or_a_browser_is_kept():
 
 
 def test_every_test_runs_once_where_all_is_in_order():
-    steps = plan(SOURCE, repair(SOURCE, lesson.submission()))
+    steps = plan(repair(SOURCE, lesson.submission()))
     tests = [step.place.known.grade_id for step in steps if step.kind == "test"]
     assert tests == [f"test_{name}" for name in lesson.NAMES]
 

@@ -195,7 +195,9 @@ def test_plain_values_cross_both_ways(judged, value):
     assert result.status == "passed", result.message
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float32", "complex128", "U3"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int64", "float32", "complex128", "U3"]
+)
 def test_arrays_cross_both_ways(judged, dtype):
     result = judged("def turn(x): return x.T", f"""
         import numpy as np
@@ -493,7 +495,9 @@ def test_lines_of_visible_tests_and_of_the_answer_are_named(judged):
     )
     result = judged("def f():\n    return 1 / 0", "assert f() == 2")
     assert result.status == "error"
-    assert result.message == "ZeroDivisionError: division by zero (in your code, line 2: return 1 / 0)"
+    assert (
+        result.message == "ZeroDivisionError: division by zero (in your code, line 2: return 1 / 0)"
+    )
 
 
 def test_not_written_yet_is_a_status_of_its_own(judged):

@@ -329,9 +329,7 @@ def _overwrite(item, new):
     if isinstance(item, np.ndarray):
         if isinstance(new, np.ndarray) and new.shape == item.shape and new.dtype == item.dtype:
             item[...] = new
-    elif isinstance(item, list) and isinstance(new, list):
-        item[:] = new
-    elif isinstance(item, bytearray) and isinstance(new, bytearray):
+    elif (isinstance(item, list) and isinstance(new, list)) or (isinstance(item, bytearray) and isinstance(new, bytearray)):
         item[:] = new
     elif (isinstance(item, dict) and isinstance(new, dict)) or (
         isinstance(item, set) and isinstance(new, set)

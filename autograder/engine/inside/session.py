@@ -17,7 +17,7 @@ import traceback
 import types
 
 from .peer import Peer, Remote
-from .wire import Channel, LostError, WireError
+from .wire import LostError, WireError
 
 MAX_OUTPUT = 64 << 10  # characters kept of a cell's output
 MAX_FIGURES = 8
@@ -157,6 +157,7 @@ class Session:
         self.names = vars(self.module)
         self.names["__builtins__"] = __builtins__
         sys.modules["__main__"] = self.module
+        self.replaced = {}
         self.output = Output()
         sys.stdout = sys.stderr = self.output
         sys.displayhook = self._show
@@ -213,10 +214,24 @@ class Session:
         return (False, None)
 
     def session_store(self, name, value):
+        self._remember(name)
         self.names[name] = value
 
     def session_delete(self, name):
+        self._remember(name)
         return self.names.pop(name, self) is not self
+
+    def session_restore(self):
+        """Give names that a test replaced or deleted their old values again."""
+        for name, value in self.replaced.items():
+            if value is self:
+                self.names.pop(name, None)
+            else:
+                self.names[name] = value
+        self.replaced = {}
+
+    def _remember(self, name):
+        self.replaced.setdefault(name, self.names.get(name, self))
 
     # -- running cells ----------------------------------------------------------------------
 
@@ -332,8 +347,6 @@ def _error_report(error):
     except BaseException:
         message = ""
     return {"name": type(error).__name__[:100], "message": message, "lines": lines[-10:]}
-
-
 
 
 def _special(obj, name, *args):
