@@ -310,8 +310,8 @@ class _Grading:
         place = next((p for p in self.repaired.places if p.known is known), None)
         outcome = self.outcomes.get(id(place))
         if outcome is not None:
-            return CellResult(known.grade_id, outcome["points"], known.points, outcome["status"],
-                              outcome["message"], [dict(o) for o in outcome["outputs"]])  # fmt: skip
+            found = {**outcome, "outputs": [dict(output) for output in outcome["outputs"]]}
+            return CellResult(known.grade_id, max_points=known.points, **found)
         written = place is not None and place.cell.source.strip() != known.release.strip()
         if known.role == "manual" and not written:
             return CellResult(known.grade_id, 0.0, known.points, "not_written", "Nothing written.")

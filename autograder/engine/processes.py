@@ -1,5 +1,6 @@
 """The processes of a grading: the warm ones of a worker, and the two of each submission."""
 
+import contextlib
 import json
 import os
 import queue
@@ -245,10 +246,8 @@ class SandboxedSubmission(_Submission):
     def _end_tester(self):
         if self.commands is None:
             return
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(self.tester, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self.connections.close()
         self.commands = None
 
@@ -288,10 +287,8 @@ class PlainSubmission(_Submission):
     def stop_student(self):
         """End the student's process."""
         if self.child is not None:
-            try:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.child, getattr(signal, "SIGKILL", signal.SIGTERM))
-            except (ProcessLookupError, PermissionError):
-                pass
             self.child = None
 
     def end(self):

@@ -8,16 +8,27 @@ import numpy as np
 from .inside.peer import _ERRORS, Remote
 from .inside.wire import WireError
 
-_BINARY = ["add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv", "itruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rlshift", "rshift", "rrshift", "lt", "le", "gt", "ge"]
+_ARITHMETIC = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
+    "and", "or", "xor", "lshift", "rshift",
+)  # fmt: skip
+_BINARY = [*(f"{form}{name}" for name in _ARITHMETIC for form in ("", "r", "i")),
+           "lt", "le", "gt", "ge"]  # fmt: skip
 _UNARY = ["neg", "pos", "abs", "invert", "int", "float", "complex", "index", "round"]
 _ALWAYS_TRUE = ("function", "class", "exception", "module")
 _READABLE_SPECIALS = ("__doc__", "__name__", "__qualname__", "__module__")
 
 # Attributes through which a program's own state can be read.
 _INTERNAL_PREFIXES = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_")
-_GENERATOR_METHODS = frozenset(
-    ["random", "integers", "choice", "bytes", "shuffle", "permutation", "permuted", "beta", "binomial", "chisquare", "dirichlet", "exponential", "gamma", "geometric", "gumbel", "laplace", "logistic", "lognormal", "multinomial", "multivariate_normal", "negative_binomial", "normal", "pareto", "poisson", "power", "rayleigh", "standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular", "uniform", "vonmises", "wald", "weibull", "zipf", "rand", "randint", "randn", "random_sample"]
-)
+_GENERATOR_METHODS = frozenset({
+    "random", "integers", "choice", "bytes", "shuffle", "permutation", "permuted",
+    "beta", "binomial", "chisquare", "dirichlet", "exponential", "gamma", "geometric", "gumbel",
+    "laplace", "logistic", "lognormal", "multinomial", "multivariate_normal",
+    "negative_binomial", "normal", "pareto", "poisson", "power", "rayleigh", "standard_cauchy",
+    "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular",
+    "uniform", "vonmises", "wald", "weibull", "zipf", "rand", "randint", "randn",
+    "random_sample",
+})  # fmt: skip
 _OPAQUE = (types.FrameType, types.CodeType, types.TracebackType)
 
 

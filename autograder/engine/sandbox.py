@@ -91,7 +91,7 @@ class Sandbox:
         """Start the warm process. Raises SandboxUnavailable."""
         _refuse_early()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in close()
         with _Command(self.policy) as command:
             program = [
                 _python(), "-s", "-P", "-m", "inside.zygote", str(theirs.fileno())
@@ -176,7 +176,7 @@ def inside_settings(policy, limits):
 
 
 def _packed(files):
-    target = tempfile.TemporaryFile()
+    target = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
     if files:
         heads = json.dumps([[path, len(data)] for path, data in files])
         target.write(heads.encode() + b"\n" + b"".join(data for _, data in files))
@@ -245,7 +245,7 @@ class _Command:
                 if os.path.exists(path) and not os.path.islink(path):
                     parts += self._bind(path)
                 elif os.path.islink(path):
-                    parts += self._parents(path) + ["--symlink", os.readlink(path), path]
+                    parts += [*self._parents(path), "--symlink", os.readlink(path), path]
         for path in _site_folders():
             if not self._is_bound(path):
                 parts += self._bind(path)
@@ -253,7 +253,8 @@ class _Command:
 
     def _places(self):
         parts = ["--dev", "/dev", "--proc", "/proc"]
-        parts += self._parents(HOME) + ["--perms", "1777", "--size", str(64 << 20), "--tmpfs", HOME]
+        size = str(64 << 20)
+        parts += [*self._parents(HOME), "--perms", "1777", "--size", size, "--tmpfs", HOME]
         if "/tmp" not in self.parents:
             parts += ["--symlink", HOME, "/tmp"]
         parts += [*self._parents("/var/tmp"), "--symlink", HOME, "/var/tmp"]

@@ -9,7 +9,7 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
 from .code import bound_by, bound_names, parse
 
-_REFLECTED = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]
+_REFLECTED = "add sub mul truediv floordiv mod pow matmul and or xor".split()  # noqa: SIM905
 
 
 @dataclass

@@ -61,13 +61,10 @@ def answer_cell(name, source):
     return new_code_cell(source, id=f"answer-{name}", metadata=_info(name, solution=True))
 
 
-def test_cell(name, source, points=1):
-    """Return the test cell of one exercise."""
-    metadata = _info(f"test_{name}", grade=True, locked=True, points=points)
+def check_cell(name, source):
+    """Return the test cell of one exercise, worth one point."""
+    metadata = _info(f"test_{name}", grade=True, locked=True, points=1)
     return new_code_cell(source, id=f"test-{name}".replace("_", "-"), metadata=metadata)
-
-
-test_cell.__test__ = False
 
 
 @functools.cache
@@ -78,7 +75,7 @@ def _source():
     ]
     for name in NAMES:
         solution = f"### BEGIN SOLUTION\n{ANSWERS[name]}\n### END SOLUTION"
-        cells += [answer_cell(name, solution), test_cell(name, TESTS[name])]
+        cells += [answer_cell(name, solution), check_cell(name, TESTS[name])]
     return new_notebook(cells=cells, metadata={"kernelspec": {
         "name": "python3", "display_name": "Python 3", "language": "python"}})  # fmt: skip
 

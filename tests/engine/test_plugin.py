@@ -1,4 +1,4 @@
-"""The engine as a plug-in of nbgrader: configuration alone, and the same points as nbgrader's own."""
+"""The engine as nbgrader's plug-in, by configuration alone, and nbgrader's own example course."""
 
 import os
 import shutil

@@ -24,7 +24,7 @@ def inside(graded):
         notebook = lesson.submission(last=f"import json\n{code}")
         result = graded(notebook, **options)
         outputs = result.notebook["cells"][-1]["outputs"]
-        assert outputs and outputs[0]["output_type"] == "stream", outputs
+        assert [output["output_type"] for output in outputs] == ["stream"], outputs
         return json.loads(outputs[0]["text"])
 
     return run
@@ -179,7 +179,8 @@ def test_nothing_survives_a_submission(graded, inside):
     graded(
         lesson.submission(
             first=MARKS + "for path in places: open(path, 'w').close()\n"
-            "numpy.mark = builtins.mark = 1\nsys.modules['mark'] = numpy\nos.environ['MARK'] = '1'\n"
+            "numpy.mark = builtins.mark = 1\nsys.modules['mark'] = numpy\n"
+            "os.environ['MARK'] = '1'\n"
             "libc = ctypes.CDLL(None)\nlibc.shmget(4711, 4096, 0o1666)\n"
             "libc.syscall(248, b'user', b'mark', b'x', 1, -3)\n"
             "numpy.random.seed(5)\nsys.path.append('/mark')\n"
@@ -259,7 +260,8 @@ def test_hidden_modules_and_stand_ins(inside, package):
         "try:\n    from mycourse.answers.first import secret\nexcept ImportError as error:\n"
         "    secret = str(error)\n"
         "texts = []\nfor root, _, names in os.walk(os.path.dirname(mycourse.__file__)):\n"
-        "    for name in names:\n        texts.append(open(os.path.join(root, name), 'rb').read())\n"
+        "    for name in names:\n"
+        "        texts.append(open(os.path.join(root, name), 'rb').read())\n"
         "print(json.dumps([mycourse.given, zeroth.old, secret, b'42' in b''.join(texts),\n"
         "    b'secret' in b''.join(texts)]))",
         policy=package,

@@ -25,7 +25,7 @@ def judged(needs_sandbox):
             new_code_cell(locked or "pass", id="locked", metadata=lesson._info(
                 "locked", locked=True)),
             lesson.answer_cell("a", f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"),
-            lesson.test_cell("a", textwrap.dedent(test)),
+            lesson.check_cell("a", textwrap.dedent(test)),
         ]  # fmt: skip
         source = new_notebook(cells=cells)
         submitted = nbformat.from_dict(source)
@@ -36,7 +36,7 @@ def judged(needs_sandbox):
     return run
 
 
-# -- one namespace ---------------------------------------------------------------------------------
+# -- one namespace -------------------------------------------------------------------------------
 
 USES = """
 def base(n):
@@ -167,7 +167,7 @@ def test_tests_may_define_and_use_their_own_classes(judged):
     assert result.status == "passed", result.message
 
 
-# -- values ---------------------------------------------------------------------------------------
+# -- values --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_builtins_that_tests_pass_run_in_the_students_process(judged):
     assert result.status == "passed", result.message
 
 
-# -- objects --------------------------------------------------------------------------------------
+# -- objects -------------------------------------------------------------------------------------
 
 CACHE = """
 class Cache:
@@ -449,7 +449,7 @@ def test_nesting_has_an_end_with_an_error(judged):
     assert result.status == "passed", result.message
 
 
-# -- points and messages ----------------------------------------------------------------------------
+# -- points and messages -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -505,7 +505,7 @@ def test_not_written_yet_is_a_status_of_its_own(judged):
     assert (result.status, result.message) == ("not_written", "Not written yet.")
 
 
-# -- limits -----------------------------------------------------------------------------------------
+# -- limits --------------------------------------------------------------------------------------
 
 
 def test_one_bad_function_costs_its_own_points_only(graded):
@@ -542,7 +542,7 @@ def test_restarts_are_counted(graded):
     assert "too often" in result.cells[-1].message
 
 
-# -- plain data -------------------------------------------------------------------------------------
+# -- plain data ----------------------------------------------------------------------------------
 
 
 def test_tasks_are_plain_data(needs_sandbox):

@@ -1,5 +1,6 @@
 """The protocol: whatever bytes come in, they become plain data or a WireError."""
 
+import contextlib
 import json
 import os
 import socket
@@ -24,8 +25,10 @@ from autograder.engine.inside.wire import (
 from autograder.engine.proxies import StudentObject, describe, make_proxy, perform, remote_of
 
 FEW = settings(max_examples=150, deadline=None)
-PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set,
-         frozenset, range, slice, type(...), np.ndarray, np.generic, type, StudentObject)  # fmt: skip
+PLAIN = (
+    type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
+    range, slice, type(...), np.ndarray, np.generic, type, StudentObject,
+)  # fmt: skip
 
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text()
@@ -133,10 +136,8 @@ def _trusted_peer(channel):
 def test_a_request_survives_any_replies(replies):
     peer = _trusted_peer(Script(replies))
     outcome = None
-    try:
+    with contextlib.suppress(LostError, Exception):
         outcome = peer.request(None, "fetch", [1, 2], {"a": np.zeros(2)})
-    except (WireError, LostError, Exception):
-        pass
     assert outcome is None or _is_plain(outcome) or isinstance(outcome, type)
 
 
@@ -160,10 +161,8 @@ messages = st.one_of(
 def test_a_request_survives_replies_of_nearly_the_right_form(replies):
     calls = []
     peer = _trusted_peer(Script(replies))
-    try:
+    with contextlib.suppress(LostError, Exception):
         peer.request(None, "call", lambda *a: calls.append(a), [1])
-    except BaseException as error:
-        assert isinstance(error, Exception | LostError)
     assert all(_is_plain(a) for args in calls for a in args if not isinstance(a, type))
 
 
@@ -175,8 +174,12 @@ def test_any_bytes_on_the_socket_are_a_frame_or_an_error(data):
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
         with pytest.raises((WireError, LostError)):
-            for _ in range(50):
-                Channel(ours.fileno(), ours.fileno()).receive()
+            _receive_all(Channel(ours.fileno(), ours.fileno()))
+
+
+def _receive_all(channel):
+    while True:
+        channel.receive()
 
 
 def test_lengths_above_the_limit_are_refused_before_anything_is_read():

@@ -329,10 +329,11 @@ def _overwrite(item, new):
     if isinstance(item, np.ndarray):
         if isinstance(new, np.ndarray) and new.shape == item.shape and new.dtype == item.dtype:
             item[...] = new
-    elif (isinstance(item, list) and isinstance(new, list)) or (isinstance(item, bytearray) and isinstance(new, bytearray)):
-        item[:] = new
-    elif (isinstance(item, dict) and isinstance(new, dict)) or (
-        isinstance(item, set) and isinstance(new, set)
-    ):
-        item.clear()
-        item.update(new)
+        return
+    for kind in (list, bytearray):
+        if isinstance(item, kind) and isinstance(new, kind):
+            item[:] = new
+    for kind in (dict, set):
+        if isinstance(item, kind) and isinstance(new, kind):
+            item.clear()
+            item.update(new)

@@ -37,10 +37,11 @@ _MAX_TEXT_ITEM = 1024  # characters in one item of a text array
 _NAMED_TYPES = {
     t.__name__: t for t in (bool, int, float, complex, str, bytes, list, tuple, dict, set)
 }
-_NAMED_TYPES |= {
-    f"numpy.{name}": getattr(np, name)
-    for name in ["bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128", "ndarray"]
-}
+_NUMPY_NAMES = (
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128", "ndarray",
+)  # fmt: skip
+_NAMED_TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMPY_NAMES}
 _TYPE_NAMES = {t: name for name, t in _NAMED_TYPES.items()}
 
 
