@@ -16,7 +16,7 @@ from nbgrader import utils
 from .code import imported_modules
 from .model import CellResult, Limits, Policy, Problem, Result
 from .processes import OutOfTime, Runtime, TesterDied
-from .repairs import Step, plan, repair, second_chances
+from .repairs import Step, give_ids, plan, repair, second_chances
 from .source import hidden_lines, read_source
 
 _GRACE = 3  # seconds that the trusted process gets to notice that the student's one is gone
@@ -321,17 +321,13 @@ class _Grading:
         """Return the repaired notebook, with the outputs of the trusted side, as a dict."""
         cells = []
         for place in self.repaired.places:
-            cell = copy.deepcopy(place.cell)
+            cell = copy.copy(place.cell)
             if id(place) in self.outcomes:
-                cell.outputs = copy.deepcopy(self.outcomes[id(place)]["outputs"])
+                cell.outputs = self.outcomes[id(place)]["outputs"]
             cells.append(cell)
         metadata = {k: v for k, v in self.source.metadata.items() if k != "widgets"}
-        stored = nbformat.v4.new_notebook(cells=cells, metadata=copy.deepcopy(metadata))
-        used = set()
-        for cell in stored.cells:
-            if not cell.get("id") or cell["id"] in used:
-                cell["id"] = nbformat.v4.new_raw_cell()["id"]
-            used.add(cell["id"])
+        give_ids(cells)
+        stored = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
         return json.loads(json.dumps(stored))
 
     # -- files ----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from traitlets.utils.importstring import import_item
 from . import sandbox
 from .grader import grade
 from .model import Limits, Policy
-from .repairs import repair
+from .repairs import give_ids, repair
 from .source import read_source
 
 NOTES_ID = "grader-notes"
@@ -117,7 +117,7 @@ class RepairCells(_EnginePreprocessor):
         )
         nb.metadata[_NAME] = {"problems": [vars(problem) for problem in repaired.problems]}
         nb.nbformat, nb.nbformat_minor = 4, 5
-        _give_ids(nb)
+        give_ids(nb.cells)
         return nb, resources
 
 
@@ -186,11 +186,3 @@ def _read_notebook(path, _changed):
 
 def _source(path, released):
     return read_source(_notebook(path), released and _notebook(released))
-
-
-def _give_ids(nb):
-    used = set()
-    for cell in nb.cells:
-        if not cell.get("id") or cell["id"] in used:
-            cell["id"] = new_markdown_cell("")["id"]
-        used.add(cell["id"])

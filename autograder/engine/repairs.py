@@ -240,6 +240,15 @@ class _Repair:
             )
 
 
+def give_ids(cells):
+    """Give each cell an id of its own, where it has none or another cell's."""
+    used = set()
+    for cell in cells:
+        if not cell.get("id") or cell["id"] in used:
+            cell["id"] = new_markdown_cell("")["id"]
+        used.add(cell["id"])
+
+
 def _claimed_id(cell):
     info = cell.metadata.get("nbgrader")
     found = info.get("grade_id") if isinstance(info, dict) else None

@@ -17,6 +17,7 @@ from autograder.engine import plugin
 
 from . import lesson
 
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 EXAMPLE = Path(nbgrader.__file__).parent / "docs" / "source" / "user_guide"
 
 pytestmark = [
@@ -29,8 +30,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def programs_on_the_path(monkeypatch):
     """nbgrader starts alembic by name."""
-    path = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    monkeypatch.setenv("PATH", os.pathsep.join(path))
+    monkeypatch.setenv("PATH", PATH)
 
 
 def course(folder, *, engine):
@@ -77,14 +77,24 @@ def test_nbgraders_own_example_gets_the_same_points_cell_by_cell(tmp_path):
     assert ours == own
 
 
-@pytest.fixture
-def small(tmp_path):
-    """Return (folder, API) of a course with the small lesson and a function that hands in."""
-    path = tmp_path / "source" / "one" / "one.ipynb"
+@pytest.fixture(scope="module")
+def released_course(tmp_path_factory):
+    """Return the folder of a course whose small lesson has been released."""
+    folder = tmp_path_factory.mktemp("released")
+    path = folder / "source" / "one" / "one.ipynb"
     path.parent.mkdir(parents=True)
     nbformat.write(lesson.source(), path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", PATH)
+        assert course(folder, engine=True).generate_assignment("one")["success"]
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path, released_course):
+    """Return (folder, API) of a course with the small lesson and a function that hands in."""
+    shutil.copytree(released_course, tmp_path, dirs_exist_ok=True)
     api = course(tmp_path, engine=True)
-    assert api.generate_assignment("one")["success"]
 
     def hand_in(student, notebook):
         target = tmp_path / "submitted" / student / "one"

@@ -1,19 +1,25 @@
 """The sandbox: what student code can see, reach and leave behind."""
 
 import json
+import multiprocessing
 import os
 import socket
+import subprocess
+import sys
 import threading
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 
 import psutil
 import pytest
 
-from autograder.engine import Limits, Policy, SandboxUnavailable, grader, sandbox
+from autograder.engine import EngineError, Limits, Policy, SandboxUnavailable, grader, sandbox
 
 from . import lesson
 from .conftest import QUICK
 
 pytestmark = pytest.mark.sandbox
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @pytest.fixture
@@ -65,11 +71,10 @@ def test_sockets_without_a_file_can_not_be_reached(inside):
 def test_files_of_others_are_not_there(inside, tmp_path):
     secret = tmp_path / "gradebook.db"
     secret.write_text("all grades")
-    repository = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     paths = [
         str(secret),
-        *(os.path.join(repository, name) for name in ("tests", "course", "solutions", ".git")),
-        os.path.join(repository, "autograder", "engine", "grader.py"),
+        *(os.path.join(REPOSITORY, name) for name in ("tests", "course", "solutions", ".git")),
+        os.path.join(REPOSITORY, "autograder", "engine", "grader.py"),
         os.path.expanduser("~/.bashrc"),
         "/etc/shadow",
         "/sys",
@@ -340,6 +345,47 @@ def test_two_threads_can_grade_at_once(graded):
     for thread in threads:
         thread.join()
     assert [lesson.passed(result) for result in results] == [lesson.ALL] * 2
+
+
+def test_nothing_is_left_of_a_grader_that_was_killed():
+    code = (
+        "from autograder.engine import grade\nfrom tests.engine import lesson\n"
+        "answers = {'double': 'def double(n):\\n    while True: pass'}\n"
+        "grade(lesson.source(), lesson.submission())\nprint('warm', flush=True)\n"
+        "grade(lesson.source(), lesson.submission(answers))"
+    )
+    grader_process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=REPOSITORY, text=True
+    )
+    with grader_process:
+        assert grader_process.stdout.readline() == "warm\n"
+        below = psutil.Process(grader_process.pid).children(recursive=True)
+        assert len(below) >= 3
+        grader_process.kill()
+    _, alive = psutil.wait_procs(below, timeout=30)
+    assert alive == []
+
+
+def test_workers_of_an_executor_have_their_own_processes(needs_sandbox):
+    from autograder.engine import grade_task
+
+    task = {"source": lesson.source(), "submitted": lesson.submission(), "limits": asdict(QUICK)}
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as executor:
+        results = list(executor.map(grade_task, [task] * 4))
+    assert [result["points"] for result in results] == [5] * 4
+
+
+def test_a_warm_process_that_died_is_started_again(graded):
+    graded(lesson.submission())
+    (runtime,) = [r for r in grader._runtimes.values() if r.limits == QUICK]
+    runtime.sandbox.process.kill()
+    runtime.sandbox.process.wait()
+    assert lesson.passed(graded(lesson.submission())) == lesson.ALL
+    runtime.server.kill()
+    runtime.server.wait()
+    with pytest.raises(EngineError, match="grade this submission again"):
+        graded(lesson.submission())
+    assert lesson.passed(graded(lesson.submission())) == lesson.ALL
 
 
 def test_limits_say_what_the_sandbox_needs():

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.engine import Limits, grade
+from autograder.engine import Limits, Policy, grade
 
 from . import lesson
 from .conftest import QUICK
@@ -165,6 +165,43 @@ def test_tests_may_define_and_use_their_own_classes(judged):
         assert model.asked == 1
     """)  # fmt: skip
     assert result.status == "passed", result.message
+
+
+def test_a_reference_bound_by_a_test_can_not_be_kept_for_a_second_chance(needs_sandbox):
+    cells = [
+        lesson.answer_cell("a", "### BEGIN SOLUTION\ndef base(n): return n + 1\n### END SOLUTION"),
+        lesson.check_cell("a", "assert base(1) == 2"),
+        lesson.answer_cell(
+            "b", "### BEGIN SOLUTION\ndef above(n): return base(n)\n### END SOLUTION"
+        ),
+        lesson.check_cell("b", "base = lambda n: n + 1\nassert above(1) == 2"),
+    ]
+    source = new_notebook(cells=cells)
+    submitted = nbformat.from_dict(source)
+    submitted.cells[0].source = "def base(n): return 0"
+    submitted.cells[
+        2
+    ].source = "def above(n):\n    global kept\n    kept = base\n    return base(n)"
+    submitted.cells += [new_code_cell("kept = base"), new_code_cell(
+        "def base(n):\n    return kept(n) if n == 1 and kept is not base else 0")]  # fmt: skip
+    result = grade(source, submitted, limits=QUICK)
+    assert [cell.status for cell in result.cells] == ["failed", "passed"]
+
+
+@pytest.mark.parametrize(("restore", "second"), [(False, "passed"), (True, "failed")])
+def test_names_that_a_test_replaced_come_back_where_the_policy_says_so(
+    needs_sandbox, restore, second
+):
+    cells = [
+        lesson.answer_cell("a", "### BEGIN SOLUTION\ndef base(n): return n + 1\n### END SOLUTION"),
+        lesson.check_cell("a", "base = lambda n: n + 1\nassert base(1) == 2"),
+        lesson.check_cell("b", "assert base(1) == 2"),
+    ]
+    source = new_notebook(cells=cells)
+    submitted = nbformat.from_dict(source)
+    submitted.cells[0].source = "def base(n): return 0"
+    result = grade(source, submitted, limits=QUICK, policy=Policy(restore=restore))
+    assert [cell.status for cell in result.cells] == ["passed", second]
 
 
 # -- values --------------------------------------------------------------------------------------

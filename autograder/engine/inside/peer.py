@@ -52,6 +52,8 @@ class Peer:
         self.lost = False
         self.nesting = 0
         self.before_request = lambda: None
+        self.news = list  # names that changed here, told with every reply
+        self.on_news = lambda names: None
         self._exports, self._numbers = {}, {}
         self._proxies = {}
         self.keep_errors = keep_errors
@@ -89,6 +91,7 @@ class Peer:
                 self.serve(message, blob)
                 continue
             decoder = Decoder(blob, self._resolver(mutables))
+            self._take_news(message.pop())
             if message[0] == "ok" and len(message) == 3:
                 result = decoder.decode(message[1])
                 self._copy_back(mutables, message[2], decoder)
@@ -99,6 +102,12 @@ class Peer:
                 self._copy_back(mutables, message[2], decoder)
                 raise self._error(message[1], decoder)
             raise WireError("an unknown kind of message")
+
+    def _take_news(self, names):
+        if type(names) is not list or any(type(name) is not str for name in names):
+            raise WireError("malformed news")
+        if names:
+            self.on_news(names)
 
     def end(self):
         """Close the channel; every later request ends in LostError."""
@@ -124,7 +133,7 @@ class Peer:
         try:
             result = self.perform(target, operation, args, kwargs)
         except StopIteration:
-            self.channel.send(["stop"])
+            self.channel.send(["stop", self.news()])
         except WireError:
             raise
         except Exception as error:
@@ -142,7 +151,7 @@ class Peer:
         encoder = Encoder(self._foreign, known)
         try:
             reply = ["ok", encoder.encode(result), self._changes(received, before, encoder)]
-            self.channel.send(reply, encoder.blob())
+            self.channel.send([*reply, self.news()], encoder.blob())
         except TooBigError as error:
             self._reply_error(error, [], [])
 
@@ -155,7 +164,7 @@ class Peer:
         except TooBigError:
             encoder = Encoder(self._foreign)
             reply = ["raise", self._describe_error(error, encoder), []]
-        self.channel.send(reply, encoder.blob())
+        self.channel.send([*reply, self.news()], encoder.blob())
 
     def _changes(self, received, before, encoder):
         return [

@@ -166,7 +166,9 @@ class Session:
         self.names["get_ipython"] = lambda: self.shell
         self.names["display"] = self._display
         _use_shell(self.shell, self._display)
+        self.fetched = {}  # names whose objects the tests hold: they are told of changes
         self.peer = Peer(channel, _describe, _proxy, self._perform, _remote_of)
+        self.peer.news = self._changed_names
 
     def run(self):
         """Serve requests until the other side ends the conversation."""
@@ -209,9 +211,16 @@ class Session:
         return {"text": self.output.finish(), "error": error, "figures": figures}
 
     def session_fetch(self, name):
-        if name in self.names:
-            return (True, self.names[name])
-        return (False, None)
+        if name not in self.names:
+            return (False, None)
+        self.fetched[name] = self.names[name]
+        return (True, self.names[name])
+
+    def _changed_names(self):
+        changed = [n for n, old in self.fetched.items() if self.names.get(n, self) is not old]
+        for name in changed:
+            del self.fetched[name]
+        return changed
 
     def session_store(self, name, value):
         self._remember(name)

@@ -33,6 +33,8 @@ _DTYPES = frozenset(
         *[("<", "c", size) for size in (8, 16)],
     ]
 )  # fmt: skip
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_from_json = json.JSONDecoder().decode
 _MAX_TEXT_ITEM = 1024  # characters in one item of a text array
 _NAMED_TYPES = {
     t.__name__: t for t in (bool, int, float, complex, str, bytes, list, tuple, dict, set)
@@ -62,10 +64,11 @@ class Channel:
 
     def __init__(self, read_fd, write_fd):
         self.read_fd, self.write_fd = read_fd, write_fd
+        self._waiting = b""  # bytes read beyond the last frame
 
     def send(self, message, blob=b""):
         """Send one frame. Raises TooBigError for one above the limits, LostError at the end."""
-        text = json.dumps(message, separators=(",", ":")).encode()
+        text = _to_json(message).encode()
         if len(text) > MAX_JSON or len(blob) > MAX_BLOB:
             raise TooBigError(f"a value of {len(text) + len(blob)} bytes is too large to pass on")
         try:
@@ -80,9 +83,10 @@ class Channel:
             raise WireError("not a frame of this protocol")
         if text_length > MAX_JSON or blob_length > MAX_BLOB:
             raise WireError("a frame above the size limit")
-        text, blob = self._read(text_length), self._read(blob_length)
+        text = self._read(text_length)
+        blob = self._read(blob_length) if blob_length else b""
         try:
-            return json.loads(text), blob
+            return _from_json(text.decode()), blob
         except (ValueError, RecursionError) as error:
             raise WireError("a frame that is not JSON") from error
 
@@ -93,27 +97,33 @@ class Channel:
         self.read_fd = self.write_fd = None
 
     def _read(self, length):
+        if len(self._waiting) < length:
+            parts, missing = [self._waiting], length - len(self._waiting)
+            while missing > 0:
+                parts.append(self._read_some(missing))
+                missing -= len(parts[-1])
+            self._waiting = b"".join(parts)
+        data, self._waiting = self._waiting[:length], self._waiting[length:]
+        return data
+
+    def _read_some(self, wanted):
         if self.read_fd is None:
             raise LostError("the connection is closed")
-        parts = []
-        while length:
-            try:
-                part = os.read(self.read_fd, min(length, 1 << 20))
-            except OSError as error:
-                raise LostError("the connection ended") from error
-            if not part:
-                raise LostError("the connection ended")
-            parts.append(part)
-            length -= len(part)
-        return b"".join(parts)
+        try:
+            part = os.read(self.read_fd, max(wanted, 1 << 14))
+        except OSError as error:
+            raise LostError("the connection ended") from error
+        if not part:
+            raise LostError("the connection ended")
+        return part
 
 
 def _write_all(fd, data):
     if fd is None:
         raise OSError("closed")
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view[: 1 << 20]) :]
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, memoryview(data)[written:])
 
 
 class Encoder:
