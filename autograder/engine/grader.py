@@ -21,6 +21,7 @@ from .source import hidden_lines, read_source
 
 _GRACE = 3  # seconds that the trusted process gets to notice that the student's one is gone
 _MAX_FILES = 1000
+_MAX_RUNTIMES = 3  # each holds some 100 MB
 
 
 def grade(
@@ -84,9 +85,13 @@ def _runtime(policy, limits, sandbox):
     """Return this process's warm processes for a course."""
     key = (repr(policy), repr(limits), sandbox)
     with _runtimes_lock:
-        if key not in _runtimes:
-            _runtimes[key] = Runtime(policy, limits, sandbox)
-        return _runtimes[key]
+        runtime = _runtimes.pop(key, None) or Runtime(policy, limits, sandbox)
+        _runtimes[key] = runtime
+        while len(_runtimes) > _MAX_RUNTIMES:
+            oldest = _runtimes.pop(next(iter(_runtimes)))
+            with oldest.lock:
+                oldest.close()
+        return runtime
 
 
 def _forget():

@@ -53,18 +53,23 @@ class Runtime:
         return SandboxedSubmission(self, files, source_files)
 
     def _open(self):
+        """Start what is not running; both warm processes import at the same time."""
+        fresh_server = self.server is None
+        if fresh_server:
+            self._launch_server()
         if self.sandbox is None:
             sandbox = Sandbox(self.policy, self.limits)
             try:
                 sandbox.open()
             except BaseException:
-                sandbox.close()
+                self._close_server()
                 raise
             self.sandbox = sandbox
-        if self.server is None:
-            self._open_server()
+        if fresh_server and self.control.recv(16) != b"warm":
+            self._close_server()
+            raise EngineError("the trusted process did not start")
 
-    def _open_server(self):
+    def _launch_server(self):
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         fd = theirs.fileno()
         self.server = subprocess.Popen(
@@ -76,8 +81,6 @@ class Runtime:
         self.control.settimeout(START_SECONDS)
         warm = list(self.policy.test_warm)
         self.control.send(json.dumps({"warm": warm, "path": list(self.policy.test_path)}).encode())
-        if self.control.recv(16) != b"warm":
-            raise RuntimeError("the trusted process did not start")
 
     def fork_tester(self, source_files):
         """Return (commands socket, connections socket, process number) of a fresh tester."""

@@ -88,7 +88,16 @@ class Sandbox:
         self.close()
 
     def open(self):
-        """Start the warm process. Raises SandboxUnavailable."""
+        """Start the warm process and wait until it is ready. Raises SandboxUnavailable."""
+        try:
+            self.launch()
+            self.wait_until_warm()
+        except BaseException:
+            self.close()
+            raise
+
+    def launch(self):
+        """Start the warm process; `wait_until_warm` comes next."""
         _refuse_early()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in close()
@@ -106,6 +115,9 @@ class Sandbox:
             )
         theirs.close()
         self.control = ours
+
+    def wait_until_warm(self):
+        """Let the warm process import. Raises SandboxUnavailable when it does not start."""
         settings = inside_settings(self.policy, self.limits)
         answer = self._ask(settings, START_SECONDS)
         if "warm" not in answer:

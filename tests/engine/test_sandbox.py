@@ -143,6 +143,17 @@ def test_environment_of_the_grader_is_not_passed_on(inside, monkeypatch):
     assert inside("import os\nprint(json.dumps('GRADER_TOKEN' in os.environ))") is False
 
 
+def test_its_only_open_socket_is_the_one_to_the_tests(inside):
+    found = inside(
+        "import os\nfound = []\nfor fd in os.listdir('/proc/self/fd'):\n"
+        "    try: found.append(os.readlink(f'/proc/self/fd/{fd}').split(':')[0])\n"
+        "    except OSError: pass\n"
+        "print(json.dumps(sorted(set(found))), end='')\n"
+        "assert found.count('socket') == 1"
+    )
+    assert found == ["/dev/null", "socket"]
+
+
 def test_limits_are_set(inside):
     found = inside(
         "import resource\nprint(json.dumps({n: resource.getrlimit(getattr(resource, n))[1]\n"
@@ -203,13 +214,14 @@ def test_nothing_survives_a_submission(graded, inside):
 
 
 def test_no_process_survives_a_submission(graded):
+    grader.close_all()
     graded(
         lesson.submission(
             first="import os, time\nfor _ in range(5):\n    if os.fork() == 0:\n"
             "        os.setsid()\n        time.sleep(1000)"
         )
     )
-    (runtime,) = [r for r in grader._runtimes.values() if r.limits == QUICK]
+    (runtime,) = grader._runtimes.values()
     below = psutil.Process(runtime.sandbox.process.pid).children(recursive=True)
     assert len(below) == 1, below  # bubblewrap's child: the warm process itself
 
@@ -376,8 +388,9 @@ def test_workers_of_an_executor_have_their_own_processes(needs_sandbox):
 
 
 def test_a_warm_process_that_died_is_started_again(graded):
+    grader.close_all()
     graded(lesson.submission())
-    (runtime,) = [r for r in grader._runtimes.values() if r.limits == QUICK]
+    (runtime,) = grader._runtimes.values()
     runtime.sandbox.process.kill()
     runtime.sandbox.process.wait()
     assert lesson.passed(graded(lesson.submission())) == lesson.ALL
