@@ -232,7 +232,7 @@ class _Command:
             # No user namespace yet: the first step inside is to become nobody, for good.
             capabilities = ("CAP_SETUID", "CAP_SETGID", "CAP_SYS_ADMIN", "CAP_SETPCAP")
             return common + [part for name in capabilities for part in ("--cap-add", name)]
-        return [*common, "--unshare-user", "--uid", "0", "--gid", "0"]
+        return [*common, "--unshare-user", "--uid", "1000", "--gid", "1000"]
 
     def _system(self):
         parts = []
