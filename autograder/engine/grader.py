@@ -10,9 +10,9 @@ import threading
 import time
 
 import nbformat
-from nbformat.v4 import new_output
 from nbgrader import utils
 
+from . import cells
 from .code import imported_modules
 from .model import CellResult, Limits, Policy, Problem, Result
 from .processes import OutOfTime, Runtime, TesterDied
@@ -142,8 +142,8 @@ class _Grading:
                 self._test_again(place)
         finally:
             self.processes.end()
-        cells = [self._cell_result(cell) for cell in self.source.cells if _is_graded(cell)]
-        return Result(cells, self.problems, self._stored(), time.monotonic() - started)
+        graded = [self._cell_result(cell) for cell in self.source.cells if _is_graded(cell)]
+        return Result(graded, self.problems, self._stored(), time.monotonic() - started)
 
     def _say(self, kind, message):
         problem = Problem(kind, message)
@@ -239,18 +239,16 @@ class _Grading:
         error = outcome["error"]
         outputs = []
         if outcome["text"]:
-            outputs.append(new_output("stream", name="stdout", text=outcome["text"]))
+            outputs.append(cells.stream(outcome["text"]))
         if error is not None:
             message = _test_message(error, known)
-            outputs.append(_error_output(error["name"], message))
+            outputs.append(cells.error(error["name"], message))
             status = "failed" if error["is_assertion"] else "error"
             if error["not_written"]:
                 status = "not_written"
             return {"points": 0.0, "status": status, "message": message, "outputs": outputs}
         if outcome["value"] is not None:
-            outputs.append(
-                new_output("execute_result", {"text/plain": outcome["value"]}, execution_count=None)
-            )
+            outputs.append(cells.result(outcome["value"]))
         return self._points(known, outputs)
 
     def _points(self, known, outputs):
@@ -280,20 +278,18 @@ class _Grading:
         if status != "ok":
             message = self._kill_message(status).replace("this test", "this cell")
             message = message.replace(f"{self.limits.test:g} s", f"{self.limits.cell:g} s", 1)
-            place.cell.outputs = [_error_output("Stopped", message)]
+            place.cell.outputs = [cells.error("Stopped", message)]
             self._say(status, f"In {name}: {message} It was left out.")
             return
         report = answer["report"]
         outputs = []
         if report["text"]:
-            outputs.append(new_output("stream", name="stdout", text=report["text"]))
-        outputs += [new_output("display_data", {"image/png": f}) for f in report["figures"]]
+            outputs.append(cells.stream(report["text"]))
+        outputs += [cells.picture(figure) for figure in report["figures"]]
         error = report["error"]
         if error is not None:
             text = "\n".join([*error["lines"], f"{error['name']}: {error['message']}"])
-            outputs.append(
-                new_output("error", ename=error["name"], evalue=error["message"], traceback=[text])
-            )
+            outputs.append(cells.error(error["name"], error["message"], text))
             self._note_hidden(error["message"])
         place.cell.outputs = outputs
 
@@ -324,16 +320,16 @@ class _Grading:
 
     def _stored(self):
         """Return the repaired notebook, with the outputs of the trusted side, as a dict."""
-        cells = []
+        stored = []
         for place in self.repaired.places:
             cell = copy.copy(place.cell)
             if id(place) in self.outcomes:
                 cell.outputs = self.outcomes[id(place)]["outputs"]
-            cells.append(cell)
+            stored.append(cell)
         metadata = {k: v for k, v in self.source.metadata.items() if k != "widgets"}
-        give_ids(cells)
-        stored = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-        return json.loads(json.dumps(stored))
+        give_ids(stored)
+        notebook = {"cells": stored, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+        return json.loads(json.dumps(notebook))
 
     # -- files ----------------------------------------------------------------------------------
 
@@ -380,13 +376,9 @@ def _is_graded(cell):
 
 def _zero(status, message):
     names = {"out_of_time": "timeout", "given_up": "crashed", "forged": "crashed"}
-    output = _error_output("TestStopped", message)
+    output = cells.error("TestStopped", message)
     status = names.get(status, status)
     return {"points": 0.0, "status": status, "message": message, "outputs": [output]}
-
-
-def _error_output(name, message):
-    return new_output("error", ename=name, evalue=message, traceback=[message])
 
 
 def _test_message(error, known):

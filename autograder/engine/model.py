@@ -51,7 +51,7 @@ class Policy:
     stand_ins: tuple = ()
     warm: tuple = ("numpy", "matplotlib.pyplot")
     test_path: tuple = ()
-    test_warm: tuple = ("numpy",)
+    test_warm: tuple = ("numpy", "numpy.testing")
     restore: bool = False
     files_mb: int = 32
 

@@ -14,13 +14,13 @@ import html
 import os
 
 import nbformat
-from nbformat.v4 import new_markdown_cell
 from nbgrader import nbgraderformat
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Unicode
 from traitlets.utils.importstring import import_item
 
 from . import sandbox
+from .cells import markdown_cell
 from .grader import grade
 from .model import Limits, Policy
 from .repairs import give_ids, repair
@@ -152,7 +152,7 @@ class GradeCells(_EnginePreprocessor):
 def notes_cell(messages):
     """Return the Markdown cell that tells a student and the instructor what was mended."""
     lines = [f"- {html.escape(message)}" for message in messages]
-    cell = new_markdown_cell("**Notes of the grader**\n\n" + "\n".join(lines))
+    cell = markdown_cell("**Notes of the grader**\n\n" + "\n".join(lines))
     cell["id"] = NOTES_ID
     return cell
 

@@ -7,8 +7,7 @@ notebook; all other code cells are the student's, whatever they call themselves.
 import copy
 from dataclasses import dataclass, field
 
-from nbformat.v4 import new_code_cell, new_markdown_cell
-
+from .cells import code_cell, fresh_id, markdown_cell
 from .code import bound_names, parse
 from .model import Problem
 
@@ -115,7 +114,7 @@ class _Repair:
         self._say(kind, f"The read-only cell {known.grade_id} was changed; the original is used.")
         answers = _answer_names(self.source)
         if place.is_code and bound_names(place.cell.source) & answers:
-            kept = Place(new_code_cell(place.cell.source))
+            kept = Place(code_cell(place.cell.source))
             self.places.insert(self.places.index(place), kept)
 
     # -- cells of the student's ----------------------------------------------------------------
@@ -151,7 +150,7 @@ class _Repair:
     def _retype(self, known, place):
         if place.cell.cell_type == known.cell_type:
             return
-        make = new_code_cell if known.cell_type == "code" else new_markdown_cell
+        make = code_cell if known.cell_type == "code" else markdown_cell
         self._say(
             "retyped",
             f"The answer cell {known.grade_id} was turned into "
@@ -245,7 +244,7 @@ def give_ids(cells):
     used = set()
     for cell in cells:
         if not cell.get("id") or cell["id"] in used:
-            cell["id"] = new_markdown_cell("")["id"]
+            cell["id"] = fresh_id()
         used.add(cell["id"])
 
 
@@ -293,7 +292,7 @@ def _answer_names(source):
 
 
 def _new_cell(known):
-    make = new_code_cell if known.cell_type == "code" else new_markdown_cell
+    make = code_cell if known.cell_type == "code" else markdown_cell
     return make(known.source if known.is_ours else known.release)
 
 

@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import ctypes
+import gc
 import importlib
 import io
 import json
@@ -379,6 +380,8 @@ def serve(descriptor):
     for name in settings["warm"]:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
     control.send(b"warm")
     while True:
         text, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 2)
