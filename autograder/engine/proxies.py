@@ -29,6 +29,7 @@ _GENERATOR_METHODS = frozenset({
     "uniform", "vonmises", "wald", "weibull", "zipf", "rand", "randint", "randn",
     "random_sample",
 })  # fmt: skip
+_RANDOM = (np.random.Generator, np.random.RandomState)  # loads numpy.random once, while warm
 _OPAQUE = (types.FrameType, types.CodeType, types.TracebackType)
 
 
@@ -225,7 +226,7 @@ def describe(obj):
         return {"module": obj.__name__}
     if public_name(obj):
         return {"public": public_name(obj)}
-    if isinstance(obj, np.random.Generator | np.random.RandomState):
+    if isinstance(obj, _RANDOM):
         kind = "generator" if isinstance(obj, np.random.Generator) else "instance"
         return {"kind": kind, "type": type(obj).__name__}
     info = {"kind": "function" if callable(obj) else "instance", "type": type(obj).__name__}
@@ -270,8 +271,7 @@ def perform(obj, operation, args, kwargs):
 def _read(obj, name):
     if type(name) is not str or name.startswith(_INTERNAL_PREFIXES):
         raise AttributeError(f"{name!r} of an object of the tests can't be read")
-    is_random = isinstance(obj, np.random.Generator | np.random.RandomState)
-    if is_random and name not in _GENERATOR_METHODS:
+    if isinstance(obj, _RANDOM) and name not in _GENERATOR_METHODS:
         raise AttributeError(f"{name!r} of a random generator of the tests can't be used")
     return getattr(obj, name)
 
