@@ -44,9 +44,9 @@ except ModuleNotFoundError:
     print("This kernel lacks the course. Choose Kernel > Change Kernel, or start with: make lab")
 
 # %% [markdown]
-# # Part A: the rule
+# ## Part A: the rule
 #
-# ## Twelve words, twice
+# ### Twelve words, twice
 #
 # A language model writes one token at a time. Here a token is a word. To write
 # *cat sat on the mat and the dog sat on the rug*, it runs 12 times. One run is called a **pass**.
@@ -449,7 +449,7 @@ print(verify_shifted([], [5]), "wanted [5]")
 # ---
 
 # %% [markdown] part="B"
-# # Part B: the generator, and its speed
+# ## Part B: the generator, and its speed
 #
 # Two toy models write the story of the cat.
 #
