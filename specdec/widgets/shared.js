@@ -1,5 +1,7 @@
 // Shared by all widgets of the course; each widget's own file follows in the same module.
 
+const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";
+
 // JupyterLab takes keys from any focused element of an output, so that "d d" deletes the cell,
 // unless that very element carries this attribute.
 function focusable(node) {
@@ -62,8 +64,8 @@ function keepInNotebook(manager) {
 
 function shownIds(manager) {
   const cells = manager.context?.model?.toJSON().cells ?? [];
-  const view = "application/vnd.jupyter.widget-view+json";
-  return cells.flatMap((cell) => (cell.outputs ?? []).map((out) => out.data?.[view]?.model_id));
+  const outputs = cells.flatMap((cell) => cell.outputs ?? []);
+  return outputs.map((output) => output.data?.[WIDGET_VIEW]?.model_id);
 }
 
 function courseWidgets(models, ids) {
@@ -73,8 +75,23 @@ function courseWidgets(models, ids) {
     .flatMap((item) => [item, item.get("layout")]);
 }
 
+// A reopened notebook can draw an output before its saved widgets are loaded, and then leaves an
+// error there for good. Each widget that arrives has such outputs drawn once more.
+function redrawEarlyOutputs(manager) {
+  const drawn = [...document.querySelectorAll(".jp-OutputArea-output")];
+  if (!drawn.some((node) => node.textContent.includes("widget: model not found"))) return;
+  for (const cell of manager?.context?.model?.cells ?? []) {
+    for (let i = 0; i < (cell.outputs?.length ?? 0); i += 1) {
+      const output = cell.outputs.get(i).toJSON();
+      const id = output.data?.[WIDGET_VIEW]?.model_id;
+      if (id && manager.has_model(id)) cell.outputs.set(i, output);
+    }
+  }
+}
+
 function initialize({ model }) {
   keepInNotebook(model.widget_manager);
+  redrawEarlyOutputs(model.widget_manager);
 }
 
 // The frame of a widget: its title, a corner for one more thing, and the note without a kernel.

@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from lab import THEMES, Lab, axe_violations, chromium
 
+from specdec.widgets import DraftLane
+
 pytestmark = pytest.mark.browser
 
 LANE = """\
@@ -269,4 +271,23 @@ def test_a_restarted_kernel_leaves_the_widgets_working(notebook):
     lane = locked_lane(notebook)
     predict(lane)
     assert status(lane).startswith("1 accepted, 2 emitted: 7 6.")
+    assert MODEL_ERROR not in notebook.page.locator(".jp-Notebook").inner_text()
+
+
+# Puts the error of a lost race into the first output, as JupyterLab leaves it there, and lets a
+# widget arrive in the same manager.
+LOSE_RACE = """async (esm) => {
+  const { outputArea } = window.jupyterapp.shell.currentWidget.content.widgets[0];
+  const renderer = [...outputArea.widgets[0].children()].find((child) => child._manager);
+  const manager = await renderer._manager.promise;
+  renderer.node.textContent = "Error displaying widget: model not found";
+  const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+  (await import(url)).default.initialize({ model: { widget_manager: manager } });
+}"""
+
+
+def test_an_output_drawn_before_its_widget_was_loaded_is_drawn_again(notebook):
+    predict(locked_lane(notebook))
+    notebook.page.evaluate(LOSE_RACE, DraftLane._esm)
+    assert status(locked_lane(notebook)).startswith("1 accepted, 2 emitted: 7 6.")
     assert MODEL_ERROR not in notebook.page.locator(".jp-Notebook").inner_text()

@@ -44,7 +44,7 @@ def test_a_round_that_does_not_fit_is_refused(arguments, sentence):
         ({"choices": [CHOICES[1], "xy"]}, r"a choice is \(text, reason, right\)"),
         ({"vocabulary": "abc"}, "a number or a list of words"),
         ({"vocabulary": 1}, "at least two different tokens"),
-        ({"text": {"reste": "x"}}, r"does not know: \['reste'\]"),
+        ({"text": {"unknown_key": "x"}}, r"does not know: \['unknown_key'\]"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(changes, sentence):
