@@ -14,15 +14,16 @@
 #
 # **How can one expensive pass give several tokens, without changing a single word of the text?**
 #
-# {{minutes}} minutes, in two halves with a marked stopping place between them · {{points}} points.
+# {{minutes}} minutes: part A, the rule, takes {{minutes_A}}; part B, the generator and its speed,
+# takes {{minutes_B}}. The place to stop is marked · {{points}} points.
 # You need lists, functions and loops in Python. You need no machine learning.
 
-# %% [markdown]
+# %% [markdown] part="A"
 # ## What you will be able to do
 #
 # - **Trace** by hand which guesses of a draft survive one check.
 # - **Write** the rule, and a generator that uses it.
-# - **Count** the passes of the big model, the only thing that costs much.
+# - **Count** the runs of the big model, the only thing that costs much.
 # - **Estimate** when guessing pays, and when it loses.
 #
 # This is the first of six lessons. Each arrow means "needs":
@@ -43,11 +44,15 @@ except ModuleNotFoundError:
     print("This kernel lacks the course. Choose Kernel > Change Kernel, or start with: make lab")
 
 # %% [markdown]
-# ## Twelve words, twice
+# ## Part A: the rule
+#
+# ### Twelve words, twice
 #
 # A language model writes one token at a time. Here a token is a word. To write
-# *cat sat on the mat and the dog sat on the rug*, it runs 12 times.
-# Below, the same model writes the same 12 words in 4 runs. Each run, each **pass**, is a block.
+# *cat sat on the mat and the dog sat on the rug*, it runs 12 times. One run is called a **pass**.
+#
+# Below, the same model writes the same 12 words in 4 passes. Words of one pass stand together.
+# ★ marks a word that the model chose itself, ✓ one that was guessed for it and found right.
 
 # %% folded=true
 from specdec.figures import show, text_in_passes
@@ -77,7 +82,8 @@ show(
 # last guess.
 #
 # The text must come out exactly as if the target had written it alone.
-# Make your choice below, then play: change what the target wants, and watch what comes out.
+# **Which of these tokens can be kept?** Choose below before you touch anything. Then play: change
+# what the target wants, and watch what comes out.
 #
 # *No picture below? Run the next cell. It needs a live kernel only once.*
 
@@ -98,8 +104,8 @@ show(
 #     reason: Only the first two answers were asked about the true text. The rest were asked after 7 3, and the text does not say that any more.
 
 # %% [markdown]
-# What you set is data. Run this cell, change the lane, run it again. (Before your prediction,
-# nothing has come out yet.)
+# Code can read the lane. Run this cell, change a number in the lane, run it again. Before you have
+# chosen, `accepted` is None and `emitted` is empty.
 
 # %%
 print("target's choices:", lane.picks)
@@ -120,7 +126,7 @@ lane
 # 1. **Draft.** The cheap model guesses k tokens, one after the other.
 # 2. **Verify.** The target reads the text and the k guesses in one pass. It gives k + 1 answers:
 #    its own next token after the text, after the first guess, after the second, and so on.
-# 3. **Keep** every guess up to the first one that differs from the target's answer.
+# 3. **Keep** every guess before the first one that differs from the target's answer.
 # 4. **Add one token of the target's own**: at the first difference its **correction**, or, when
 #    all guesses were right, one more, the **bonus**. Throw the rest away. Start again.
 #
@@ -131,26 +137,30 @@ lane
 # %% [markdown]
 # ### Why one pass over five tokens costs about as much as over one
 #
-# Take a target of 7 billion numbers, 2 bytes each: 14 GB. To make one token, a GPU reads all of
-# them from memory once. At 2,000 GB/s that takes 7.0 ms. The arithmetic for one token, at 300
-# trillion operations a second, takes 0.05 ms. For five tokens it takes 0.23 ms, and the 14 GB are
+# Take a target that has learnt 7 billion numbers, 2 bytes each: 14 GB. A pass reads them all from
+# memory once. A fast graphics card reads 2,000 GB a second, so that takes 7.0 ms.
+#
+# Each number is multiplied and added once a token: 14 billion operations. The same card does 300
+# trillion a second, so one token takes 0.05 ms of arithmetic, and five take 0.23 ms. The 14 GB are
 # still read only once.
 #
-# So the pass waits for memory, and four more tokens ride along almost free. "About" is doing some
-# work in that heading: lesson 2 measures it, and lesson 5 breaks it.
+# So a pass mostly waits for memory, and four more tokens cost next to nothing. Lesson 2 measures how
+# much, and lesson 5 shows when it is no longer true.
 
 # %% [markdown]
 # ### The words we use
 #
 # | word | meaning | in the figure |
 # |---|---|---|
+# | greedy | a model always takes its favourite next token; both models do so here | |
+# | plain decoding | the target alone, one token a pass | 12 passes |
 # | draft token | a guess of the cheap model | |
 # | `target_next[i]` | the target's own choice after the text and i draft tokens | |
 # | accepted | a draft token before the first difference | ✓ |
 # | correction | the target's own token at the first difference | ★ |
 # | bonus | the target's own token after k accepted ones | ★ |
-# | emitted | what a round adds to the text: the accepted ones, then one correction or bonus | |
-# | round | drafting, then one pass of the target | one block |
+# | emitted | what a round adds to the text: the accepted ones, then one correction or bonus | one block |
+# | round | drafting, then one pass of the target to verify | |
 # | k | how many tokens are drafted in a round | |
 
 # %% [markdown]
@@ -164,12 +174,12 @@ lane
 #   The draft is `7 3 5 9`. The target's choices begin `7 3 8`; the other two do not matter.
 #   **How many tokens come out of this pass?**
 # right: 3
-# why: Two guesses agree, and the target's own 8 replaces the 5.
+# why: The accepted guesses come out, and then one token of the target's own, the correction.
 # wrong:
-#   2: Two guesses were accepted, but the target's own token at the difference comes out as well.
+#   2: You left out the target's own token at the difference. It comes out as well.
 #   4: Four were drafted. What comes out need not be as long as the draft.
-#   5: Five would be four accepted and a bonus. There is no bonus after a difference.
-#   1: One token a pass is plain decoding. Here two guesses were right.
+#   5: There is no bonus after a difference.
+#   1: One token a pass is plain decoding. Here some guesses were right.
 
 # %% [raw] todo="todo_tokens_accepted" minutes=1
 # question: |
@@ -200,6 +210,7 @@ lane
 # why: 4 agrees, 8 corrects. The target's 6 was asked after 4 5, and the text says 4 8.
 # wrong:
 #   "[4, 8, 6]": The 6 agrees, but the target was asked after 4 5. The text says 4 8 now.
+#   "[4, 8, 9]": There is no bonus after a difference. The 9 was asked after 4 5 6, a text that will not exist.
 #   "[4, 8, 6, 9]": This is the target's whole row. Its last two answers were asked after 4 5, a text that will not exist.
 #   "[4]": Something comes out at the difference too, the target's own token.
 #   "[4, 5]": At the difference the target's own token comes out, not the draft's.
@@ -207,20 +218,20 @@ lane
 #   "[4, 5, 6]": This is the draft as it came. The target disagrees at the second place.
 
 # %% [markdown]
-# Go back to the lane now, if you like, and set these cases. Then set place 2 to `3` again and
-# watch the grey answers come alive.
+# Go back to the lane now, if you like, and set the target's answers of these cases. Then set place 2
+# to 6 and back to 3: the answers behind it turn grey, and come alive again. They were asked after
+# `7 3`, and they count only when that is the text.
 
 # %% [markdown]
 # ## Write the rule
 
-# %% [markdown] card="verify_greedy" difficulty=2 minutes=7
+# %% [markdown] card="verify_greedy" difficulty=2 minutes=9
 # Write the rule of one pass as a function.
 #
 # | `draft` | `target_next` | emitted | why |
 # |---|---|---|---|
 # | `[1, 2, 3]` | `[1, 2, 3, 4]` | `[1, 2, 3, 4]` | all right, and the bonus |
 # | `[1, 2, 3]` | `[1, 5, 3, 4]` | `[1, 5]` | corrected at place 2 |
-# | `[1]` | `[2, 3]` | `[2]` | corrected at once |
 # | `[]` | `[5]` | `[5]` | nothing drafted: plain decoding |
 #
 # `target_next` always has one entry more than `draft`. If it has not, raise `ValueError`.
@@ -236,7 +247,6 @@ side_by_side(
     [
         (([1, 2, 3], [1, 2, 3, 4]), [1, 2, 3, 4]),
         (([1, 2, 3], [1, 5, 3, 4]), [1, 5]),
-        (([1], [2, 3]), [2]),
         (([], [5]), [5]),
     ],
 )
@@ -312,9 +322,10 @@ check_verify_greedy_edges(
 # **Another right way.** Count the leading matches `a`, then return `target_next[:a + 1]`. It is
 # shorter, and it shows the law *emitted = accepted + 1*. The loop shows better *when* to stop.
 
-# %% [markdown] only="solution" wrong_turns="verify_greedy"
-# Called with draft `[4, 5, 6]` and target `[4, 8, 6, 9]`, and with draft `[1, 2]` and target
-# `[1, 2, 3]`, where `[4, 8]` and `[1, 2, 3]` are right:
+# %% [markdown] only="solution" wrong_turns="verify_greedy" shown="[([4, 5, 6], [4, 8, 6, 9]), ([1, 2], [1, 2, 3]), ([1, 2], [1, 2])]"
+# **Wrong turns**, called three times: draft `[4, 5, 6]` with target `[4, 8, 6, 9]`, draft `[1, 2]`
+# with target `[1, 2, 3]`, and draft `[1, 2]` with a target of two. Right are `[4, 8]`,
+# `[1, 2, 3]` and ValueError.
 
 # %% [markdown] card="accepted_count" difficulty=1 minutes=3
 # How many draft tokens does one pass accept?
@@ -323,7 +334,7 @@ check_verify_greedy_edges(
 # |---|---|---|
 # | `[1, 2, 3]` | `[1, 2, 3, 4]` | 3 |
 # | `[1, 2, 3]` | `[1, 5, 3, 4]` | 1 |
-# | `[1]` | `[2, 3]` | 0 |
+# | `[6, 1, 6]` | `[6, 1, 7, 6]` | 2 |
 #
 # You may call `verify_greedy`. Look for the shortest way.
 
@@ -337,7 +348,7 @@ side_by_side(
     [
         (([1, 2, 3], [1, 2, 3, 4]), 3),
         (([1, 2, 3], [1, 5, 3, 4]), 1),
-        (([1], [2, 3]), 0),
+        (([6, 1, 6], [6, 1, 7, 6]), 2),
     ],
 )
 
@@ -380,9 +391,8 @@ check_accepted_count(
 # Counting in a loop is right too; it says the rule a second time, and a rule that stands twice can
 # differ in two places.
 
-# %% [markdown] only="solution" wrong_turns="accepted_count"
-# Called with draft `[4, 5, 6]` and target `[4, 8, 6, 9]`, and with draft `[1, 2]` and target
-# `[1, 2, 3]`, where `1` and `2` are right:
+# %% [markdown] only="solution" wrong_turns="accepted_count" shown="[([4, 5, 6], [4, 8, 6, 9]), ([1, 2], [1, 2, 3]), ([1, 2], [1, 2])]"
+# **Wrong turns**, called three times as above. Right are `1`, `2` and ValueError.
 
 # %% [markdown] minutes=2
 # ## Play again, with your own draft
@@ -401,10 +411,10 @@ check_accepted_count(
 # %% [markdown] minutes=1
 # ## Find the bug
 #
-# This function is in the spirit of one that shipped in an inference engine in 2026
+# This function has the bug of a real one. A program that runs language models had it in 2026
 # ([report](https://github.com/ohdearquant/lattice/issues/243),
-# [repair](https://github.com/ohdearquant/lattice/pull/258)). It promised the same text as plain
-# greedy decoding. All three examples below come out right. It is wrong all the same.
+# [repair](https://github.com/ohdearquant/lattice/pull/258)), and promised the same text as plain
+# decoding. All three examples below come out right. It is wrong all the same.
 
 # %% include="specdec/bugs.py:verify_shifted"
 
@@ -437,7 +447,9 @@ print(verify_shifted([], [5]), "wanted [5]")
 # <kbd>S</kbd>. To come back later, run the cells from the top: *Run > Run All Cells*.
 #
 # ---
-# ## From the rule to a generator
+
+# %% [markdown] part="B"
+# ## Part B: the generator, and its speed
 #
 # Two toy models write the story of the cat.
 #
@@ -445,8 +457,8 @@ print(verify_shifted([], [5]), "wanted [5]")
 # - The **target** does the same, except after `the`, where it looks further back: after *and the*
 #   it says `dog`; after *on the* it says `mat`, or `rug` when the sentence is about the dog.
 #
-# Easy words need no context, and the draft gets them right. Hard words do. Real drafts live on the
-# same difference.
+# Most words are easy: the word before is enough, and the draft gets them right. Real text is like
+# that too, and so real drafts work.
 
 # %% [markdown] minutes=2
 # Plain greedy decoding, and the drafting half of a round, are written for you. Read them; you
@@ -474,7 +486,7 @@ print(*greedy_generate(look_back_target, ["the"], 12))
 print(*propose(one_word_draft, ["the"], 3))
 
 # %% [markdown]
-# ### A small lie, said aloud
+# ### One pass, written as k + 1 calls
 #
 # Here a model is a Python function that answers one question: which token comes next? A real
 # target answers k + 1 such questions in one pass, because it reads k + 1 places at once. Our
@@ -482,7 +494,7 @@ print(*propose(one_word_draft, ["the"], 3))
 # depends on another. Lesson 2 makes it one call. Until then we count rounds, not calls.
 
 # %% [markdown] minutes=1
-# Round 1 by hand. The target is asked after four texts, and your `verify_greedy` decides.
+# Round 1, step by step. The target is asked after four texts, and your `verify_greedy` decides.
 
 # %% free_try="round_1"
 sequence = ["the"]
@@ -513,7 +525,8 @@ print("emitted:", verify_greedy(draft, target_next))
 # - The tokens equal plain greedy generation with the target.
 # - `n_tokens` and `k` may be 0. If one is negative, raise `ValueError`.
 # - The prompt is not changed.
-# - Checked with this: passes of the target, exactly; calls of the draft, at most k a pass.
+# - Calls are counted. The number of passes must be exactly right, and the draft may be called at
+#   most k times a pass.
 
 # %% answer="speculative_generate"
 
@@ -521,6 +534,8 @@ print("emitted:", verify_greedy(draft, target_next))
 from specdec.ledger import play, print_rounds
 
 print_rounds(play(speculative_generate, one_word_draft, look_back_target, ["the"], 12, 3))
+print("ten words, the last round cut:")
+print(*speculative_generate(one_word_draft, look_back_target, ["the"], 10, 3))
 
 # %% [markdown]
 # Checks: the text, its edges, and the number of passes. More cases run when this is graded.
@@ -621,28 +636,28 @@ check_speculative_generate_rounds(
 # draft calls and changes no pass; engines do it. Or stop asking the target at the first
 # difference: in this toy it saves calls, in a real pass it saves nothing.
 
-# %% [markdown] only="solution" wrong_turns="speculative_generate"
-# On the cat pair with 12 tokens and k = 3, where `cat sat on the mat and the dog sat on the rug`
-# in 4 passes is right:
+# %% [markdown] only="solution" wrong_turns="speculative_generate" shown="cat"
+# **Wrong turns**, on the cat pair with 12 tokens and k = 3. Right is *cat sat on the mat and the
+# dog sat on the rug* in 4 passes.
 
 # %% [raw] todo="todo_hopeless_passes" minutes=1
 # question: |
 #   One more draft says `banana`, whatever came before. It is never right.
-#   With k = 3 and 12 tokens to write: **how many passes of the target does it take?**
-# right: 12
+#   With k = 3 and 10 tokens to write: **how many passes of the target does it take?**
+# right: 10
 # why: No guess survives, and each pass still gives one token, the correction.
 # wrong:
-#   48: These are the single answers, 12 × 4. Four answers are one pass.
-#   36: These are the guesses, 12 × 3. They cost draft calls, not passes.
+#   40: These are the single answers, 10 × 4. Four answers are one pass.
+#   30: These are the guesses, 10 × 3. They cost draft calls, not passes.
 #   4: That would need accepted guesses. Here none is.
-#   3: That is the perfect draft, which gives four tokens a pass. Here no guess survives.
+#   3: That is a perfect draft, which gives four tokens a pass. Here no guess survives.
 #   0: The target looks once in every round, and each time its own token comes out.
 
 # %% [markdown] minutes=2
 # ## The race
 #
-# Your generator, four times the same text. A pass takes 12 ms here, a draft step 1 ms, and the
-# target alone 10 ms a token.
+# Your generator with three drafts, and plain decoding beside it. Say that plain decoding takes 10 ms
+# a pass. A pass that checks guesses is a little dearer, 12 ms, and each guess of the draft takes 1 ms.
 
 # %% free_try="race"
 from specdec.figures import show, text_in_passes
@@ -668,14 +683,14 @@ show(
 # %% [markdown]
 # With the rule right, the four texts are the same, word for word. The draft never touches the
 # text. It only decides how often the target runs: 3 passes with a perfect draft, 4 with a draft
-# that sees one word, 12 with `banana`. The hopeless one is even slower than no draft, 180 ms
-# against 120, and it still writes the right text.
+# that sees one word, 12 with `banana`. The hopeless one loses: 12 rounds of 12 + 3 × 1 ms are
+# 180 ms, against 120 ms without a draft. It still writes the right text.
 
 # %% [markdown] minutes=3
 # ## How many tokens does a pass give?
 #
-# Say each guess is right with chance a = ½, and k = 2. Toss two coins for the two guesses. Four
-# outcomes are equally likely:
+# Call a the chance that a guess is right when all before it were: the **acceptance**. Say a = ½ and
+# k = 2. Toss two coins for the two guesses. Four outcomes are equally likely:
 #
 # | first guess | second guess | tokens emitted |
 # |---|---|---|
@@ -686,9 +701,9 @@ show(
 #
 # The mean is (3 + 2 + 1 + 1) / 4 = **7/4**.
 #
-# Another way to count: the first token of a round always exists. The second exists when the first
-# guess was right, chance a. The third needs two right guesses, a². So the mean is the sum
-# 1 + a + a² + … + aᵏ. Here are these chances for a = 0.8 and k = 4; they add up to 3.3616.
+# Another way to count. A round always emits a first token. It emits a second when the first guess was
+# right, chance a; a third when two were right, a²; and so on. So the mean is the sum
+# 1 + a + a² + … + aᵏ. Here are these chances for a = 0.8 and k = 4. They add up to 3.3616.
 
 # %% folded=true
 from specdec.figures import show, token_bars
@@ -696,16 +711,17 @@ from specdec.figures import show, token_bars
 show(
     token_bars(0.8, 4),
     alt="Bars for the first to fifth token of a round, with chances 1, 0.8, 0.64, 0.512 and "
-    "0.4096 that the token exists.",
+    "0.4096 that the token comes out.",
 )
 
 # %% [markdown]
-# The sum has a closed form:
+# The sum has a short form. Call it S. In S − aS all terms cancel but the first and the last, so
+# (1 − a) S = 1 − aᵏ⁺¹, and
 #
 # $$1 + a + a^2 + \dots + a^k = \frac{1 - a^{k+1}}{1 - a} \qquad (a \ne 1)$$
 #
-# and at a = 1 it is k + 1. It assumes that each guess is right with the same chance a, whatever
-# came before. That is a model; real text has easy and hard stretches, like the cat's.
+# It takes the same chance a for every guess. That is a model. Real text has easy places and hard
+# ones, like the cat's.
 
 # %% [markdown] card="expected_tokens" difficulty=2 minutes=4
 # Write the mean number of tokens a pass emits.
@@ -771,13 +787,15 @@ check_expected_tokens(
 # **Another right way.** `sum(a**i for i in range(k + 1))`. It needs no special case, and for the
 # small k of practice it is just as good.
 
-# %% [markdown] only="solution" wrong_turns="expected_tokens"
-# Called with a = 0.8 and k = 4, where 3.3616 is right, and with a = 1 and k = 4, where 5 is right:
+# %% [markdown] only="solution" wrong_turns="expected_tokens" shown="[(0.8, 4), (1, 4), (1.5, 4), (0.5, -1)]"
+# **Wrong turns**, called with a = 0.8, then 1, then 1.5, each with k = 4, and with a = 0.5 and
+# k = −1. Right are `3.362`, `5`, ValueError and ValueError.
 
 # %% [markdown] minutes=2
 # ### Does the formula hold?
 #
-# Toss the coins 1,000 times: a = 0.8, k = 4. The mean should come out near 3.36.
+# Play 1,000 rounds with a = 0.8 and k = 4. The mean should come out near 3.36, within the ± that is
+# printed; it misses that only about once in twenty tries.
 # **Before you run it: which number of tokens is the commonest in a round, 1, 2, 3, 4 or 5?**
 
 # %%
@@ -793,7 +811,7 @@ emitted = accepted + 1
 
 mean = emitted.mean()
 standard_error = emitted.std(ddof=1) / np.sqrt(rounds)
-print(f"simulated {mean:.3f} ± {2 * standard_error:.3f} (two standard errors), formula 3.3616")
+print(f"simulated {mean:.2f} ± {2 * standard_error:.2f} (two standard errors), formula 3.36")
 show(
     round_histogram(emitted, k),
     alt="Shares of rounds that emitted 1, 2, 3, 4 and 5 tokens. Five is the commonest with about "
@@ -801,14 +819,15 @@ show(
 )
 
 # %% [markdown]
-# The mean is 3.36, and hardly any round emits 3 or 4. Most emit 5, all guesses right; the next
-# commonest is 1, wrong at once. Speculative decoding comes in bursts.
+# The formula's 3.36 lies within the error of the simulated 3.31. And yet a round of 3 or 4 tokens is
+# rare, 14 and 10 in 100. The commonest is 5, all guesses right, 39 in 100; then 1, wrong at once, 20
+# in 100. The mean is no typical round.
 
-# %% [markdown] card="speed_estimate" difficulty=1 minutes=2
-# Tokens a pass are not yet speed. A round takes k draft steps, one after the other, and one
-# verification. Write the speed in tokens per unit of time.
+# %% [markdown] card="speed_estimate" difficulty=1 minutes=3
+# Tokens a pass are not yet speed. A round takes time: the draft guesses k times, one after the other,
+# then the target makes its pass. Write the speed in tokens per unit of time.
 #
-# | a | k | draft step | verification | speed |
+# | a | k | draft step | pass | speed |
 # |---|---|---|---|---|
 # | 0.5 | 2 | 2 ms | 10 ms | 0.125 tokens per ms |
 # | 0.8 | 0 | 1 ms | 10 ms | 0.1 tokens per ms |
@@ -860,14 +879,15 @@ check_speed_estimate(
 # **Why this way.** It reads as it is said: tokens of a round over time of a round. At k = 0 it is
 # one token per verification, which is plain decoding at the verification's price.
 
-# %% [markdown] only="solution" wrong_turns="speed_estimate"
-# Called with a = 0.8, k = 4, 1 ms and 12 ms, where 0.2101 tokens per ms is right:
+# %% [markdown] only="solution" wrong_turns="speed_estimate" shown="[(0.8, 4, 1, 12), (0.5, 0, 1, 10)]"
+# **Wrong turns**, called with a = 0.8, k = 4, 1 ms and 12 ms, then with a = 0.5, k = 0, 1 ms and
+# 10 ms. Right are `0.2101` and `0.1` tokens per ms.
 
 # %% [markdown] minutes=2
 # ## Worked example
 #
 # The target alone takes 10 ms a token: 100 tokens a second. With a draft: a = 0.8, k = 4, 1 ms a
-# draft step, 12 ms a verification.
+# draft step, 12 ms a pass.
 #
 # | step | value |
 # |---|---|
@@ -877,8 +897,8 @@ check_speed_estimate(
 # | against the target alone | 210.1 / 100 = **2.101 times** as fast |
 #
 # And the other end. With a = 0 each round still gives one token, but takes 16 ms: 62.5 tokens a
-# second, slower than no draft at all. To break even, a round must give 1.6 tokens. That takes
-# a = 0.38.
+# second, slower than no draft at all. To break even, a round of 16 ms must give 1.6 tokens, and
+# 1 + a + a² + a³ + a⁴ reaches 1.6 at a = 0.38.
 
 # %% free_try="curves"
 from specdec.figures import expected_curves, show
@@ -887,12 +907,12 @@ print(f"{speed_estimate(0.8, 4, 0.001, 0.012):.1f} tokens a second")
 show(
     expected_curves(expected_tokens, chances=[0.5, 0.7, 0.8, 0.9], k_max=12),
     alt="Expected tokens a pass over k from 0 to 12, for a of 0.5, 0.7, 0.8 and 0.9. All start at "
-    "1 and flatten: towards 2, 3.3, 5 and 10.",
+    "1. The first three have flattened near 2, 3.3 and 4.7; the last still rises, past 7.",
 )
 
 # %% [markdown]
-# Each curve flattens towards 1 / (1 − a). Long drafts help only when a is high: a guess counts
-# only when all before it were right. **This is the end of part B.**
+# Each curve bends towards its limit 1 / (1 − a): 2, 3.3, 5 and 10. Long drafts help only when a is
+# high, since a guess counts only when all before it were right.
 
 # %% [markdown] minutes=3
 # ## Check yourself
@@ -940,8 +960,8 @@ show(
 
 # %% [raw] quiz="quiz_emit_before_check" minutes=1
 # question: |
-#   The text must be the target's. May a drafted token be shown to the reader **before** the target
-#   has checked it?
+#   A reader watches the text grow, and must never see a token that is not the target's. May a drafted
+#   token be shown **before** the target has checked it?
 # choices:
 #   A: {text: "Yes, all of them.", reason: "A token that was shown can't be taken back, and any guess may be wrong."}
 #   B: {text: "No.", reason: "Until the pass is done, nobody knows which guesses survive."}
@@ -951,23 +971,23 @@ show(
 
 # %% [raw] quiz="quiz_one_pass" minutes=1
 # question: |
-#   In a round with k = 3 your loop calls `target_model` four times. What does this stand for on a
-#   real engine?
+#   Plain decoding needs four passes for four tokens. Why can a real target answer the four questions
+#   of a round, k = 3, in **one** pass?
 # choices:
-#   A: {text: "Four passes.", reason: "Then nothing would be gained over plain decoding."}
-#   B: {text: "One pass that gives four answers.", reason: "The target reads all the places at once; no answer depends on another."}
-#   C: {text: "Three passes, and a bonus that is free.", reason: "The bonus is an answer of the same single pass."}
-#   D: {text: "No pass: the draft did the work.", reason: "The target looks in every round. The draft only proposes."}
-# right: B
+#   A: {text: "It answers less carefully when it checks.", reason: "It is the same model, and its answers are the same as alone."}
+#   B: {text: "The draft has done most of the arithmetic.", reason: "The target uses nothing of the draft's but the guessed tokens."}
+#   C: {text: "All four texts are known before the pass begins.", reason: "The guesses stand there already, so no answer has to wait for another. In plain decoding each text ends in the answer before."}
+#   D: {text: "It answers the last question only, and derives the others.", reason: "It gives an answer after each of the four texts, and all four are needed."}
+# right: C
 
 # %% [markdown] minutes=1
 # ## Common mistakes
 #
-# What they do to the cat, with k = 3:
+# What they do to the cat, with k = 3 (the worked solution runs them):
 #
 # | mistake | what comes out |
 # |---|---|
-# | later matches are kept | mat sat on the mat sat on the mat … |
+# | later matches are kept | cat sat on the mat **sat** on the mat sat … |
 # | the bonus comes from the draft | … the dog sat on the **cat** |
 # | no bonus | the right text, in 5 passes instead of 4 |
 # | the draft does not read its own guesses | the right text, in 7 passes |
@@ -977,21 +997,21 @@ show(
 #
 # ## When it breaks
 #
-# - **The draft is bad.** The text stays right and the clock runs: 180 ms with `banana`.
-# - **The draft is dear.** At 5 ms a draft step, the worked example takes 32 ms a round: 105 tokens
-#   a second, for all that trouble.
-# - **The pass is not flat.** With many users at once the target has no spare arithmetic, and k + 1
+# - **The draft is bad.** The text stays right, but it takes longer than without: 180 ms with `banana`.
+# - **The draft is slow.** At 5 ms a draft step, the worked example takes 32 ms a round: 105 tokens
+#   a second, hardly more than the 100 of plain decoding.
+# - **The pass is not cheap.** With many users at once the target has no spare arithmetic, and k + 1
 #   places cost more than one. Lesson 5 shows from where on.
-# - **The target samples instead of taking its favourite.** Then "agrees" needs another rule.
-#   Lesson 3.
+# - **The target is not greedy.** Chat programs mostly draw the next token at random, likely ones more
+#   often. Then "agrees" needs another rule: lesson 3.
 
 # %% [markdown]
 # ## What you built, and where it runs
 #
-# Your `verify_greedy` is the acceptance rule of vLLM, Hugging Face transformers, TensorRT-LLM and
-# llama.cpp at temperature 0. In vLLM the pieces are called draft tokens, recovered token and bonus
-# token. In transformers the feature is *assisted generation*, the draft is `assistant_model`, and k
-# is `num_assistant_tokens`.
+# Programs that serve language models use your rule whenever they decode greedily. In
+# [vLLM](https://docs.vllm.ai) the pieces are called draft tokens, recovered token (our correction)
+# and bonus token. In [Hugging Face transformers](https://huggingface.co/docs/transformers) it is
+# *assisted generation*: the draft is `assistant_model`, and k is `num_assistant_tokens`.
 #
 # ## Stretch, not graded
 #
@@ -1037,8 +1057,8 @@ show_progress("01_draft_and_verify")
 #
 # ## What comes next
 #
-# Your functions called the target k + 1 times and we called it one pass. Lesson 2 does it for real:
-# one forward pass of a trained transformer that answers all k + 1 questions at once.
+# Your loop asked the target k + 1 times and we called it one pass. Lesson 2 does it for real, with a
+# trained model that reads all the places at once.
 #
 # ## Sources
 #
@@ -1046,7 +1066,6 @@ show_progress("01_draft_and_verify")
 #   ICML 2023, [arXiv 2211.17192](https://arxiv.org/abs/2211.17192). Equation 1 is your
 #   `expected_tokens`; k is called γ there.
 # - C. Chen and others: *Accelerating Large Language Model Decoding with Speculative Sampling*,
-#   2023, [arXiv 2302.01318](https://arxiv.org/abs/2302.01318). It calls the draft p and the
-#   target q; we write it the other way round, as Leviathan does.
+#   2023, [arXiv 2302.01318](https://arxiv.org/abs/2302.01318). The same idea, found independently.
 # - The bugs: [lattice 243](https://github.com/ohdearquant/lattice/issues/243),
 #   [transformers 28508](https://github.com/huggingface/transformers/pull/28508).

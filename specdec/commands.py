@@ -46,16 +46,16 @@ def open_lab(_, lab_args: list[str]) -> int:
     port = _port(lab_args)
     if port is not None:
         _check_port(port)
-        lab_args = [*lab_args, "--ServerApp.port_retries=0"]
+        lab_args = with_option(lab_args, "ServerApp.port_retries", "0")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        lab_args = [*lab_args, "--allow-root"]  # a container, most likely
+        # a container, most likely
+        lab_args = with_option(lab_args, "ServerApp.allow_root", "True")
     command = [
         sys.executable,
         "-m",
         "jupyterlab",
         str(FIRST),
-        f"--LabApp.app_settings_dir={LAB_SETTINGS.resolve()}",
-        *lab_args,
+        *with_option(lab_args, "LabApp.app_settings_dir", str(LAB_SETTINGS.resolve())),
     ]
     # nbgrader's Validate looks for its programs on PATH
     path = str(Path(sys.executable).parent) + os.pathsep + os.environ.get("PATH", "")
@@ -64,6 +64,13 @@ def open_lab(_, lab_args: list[str]) -> int:
         return subprocess.run(command, env=environment).returncode
     os.execve(sys.executable, command, environment)
     return 0  # not reached
+
+
+def with_option(lab_args: list[str], name: str, value: str) -> list[str]:
+    """Add an option of JupyterLab's, unless the caller has set it."""
+    if any(arg.lstrip("-").startswith(name) for arg in lab_args):
+        return lab_args
+    return [*lab_args, f"--{name}={value}"]
 
 
 def _port(lab_args: list[str]) -> int | None:

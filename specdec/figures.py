@@ -117,14 +117,14 @@ def _word_box(ax, x, y, width, word, own: bool) -> None:
 
 
 def token_bars(a: float, k: int) -> plt.Figure:
-    """Draw the chance that the 1st, 2nd, … token of a round exists: 1, a, a², …, a**k."""
+    """Draw the chance that a round emits a 1st, 2nd, … token: 1, a, a², …, a**k."""
     figure, ax = axes(6.2, 2.8)
     chances = [a**i for i in range(k + 1)]
-    ax.bar(range(1, k + 2), chances, color=[ORANGE] + [SKY] * k, width=0.7)
+    ax.bar(range(1, k + 2), chances, color=GREEN, width=0.7)
     for i, chance in enumerate(chances, 1):
         ax.text(i, chance + 0.02, f"{chance:.4g}", ha="center", va="bottom", color=GREY)
     ax.set_xlabel("token of the round")
-    ax.set_ylabel("chance that it exists")
+    ax.set_ylabel("chance that it comes out")
     ax.set_xticks(range(1, k + 2))
     ax.set_ylim(0, 1.15)
     return figure

@@ -86,11 +86,16 @@ class Trace:
         tokens = plain(tokens)
         if not isinstance(tokens, list) or not tokens:
             raise TypeError(f"a model takes a list of tokens, not {tokens!r}")
+        if any(isinstance(token, list) for token in tokens):
+            raise TypeError(
+                "the text given to a model has a list in it. To add several tokens use += or "
+                "extend, not append."
+            )
         return tuple(tokens)
 
     def _check_budget(self, which: str, calls: int) -> None:
         if calls > self._budget:
             raise OutOfBudget(
-                f"the {which} model was asked {calls} times, far more than the text needs. "
-                "Does every round add at least one token?"
+                f"the {which} model was asked {calls} times, far more than the text needs. Either "
+                "a round adds no token, or the loop waits for a length that it never reaches."
             )

@@ -12,7 +12,8 @@ A lesson is one py:percent file in `course/`. Its cell markers carry what nbgrad
     # %% [markdown] hints="f"           three hints, divided by lines of ===
     # %% [markdown] only="solution"     in the worked solution only ("lesson": in the lesson only)
     # %% include="specdec/bugs.py:f"    a code cell with that function's source
-    # %% [markdown] wrong_turns="f"     in the worked solution: what the known wrong answers do
+    # %% [markdown] wrong_turns="f"     adds what the known wrong answers do on the calls `shown`
+    # %% [markdown] part="B"             a part begins; {{minutes_B}} is the sum of its minutes
     # %% folded=true                    the cell's code opens folded
     # %% measured=true                  its output depends on the machine, and is not compared
 
@@ -36,6 +37,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from specdec import __version__
 from specdec.checks.answers import canonical, digest
+from tools.wrong_turns import wrong_turns
 
 ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "course"
@@ -92,6 +94,17 @@ class Lesson:
     @property
     def minutes(self) -> int:
         return sum(c.metadata.get("minutes", 0) for c in self.cells)
+
+    @property
+    def part_minutes(self) -> dict[str, int]:
+        """Return {"minutes_A": …, "minutes_B": …}; a cell with part="A" begins a part."""
+        minutes, part = {}, None
+        for cell in self.cells:
+            part = cell.metadata.get("part", part)
+            if part:
+                name = f"minutes_{part}"
+                minutes[name] = minutes.get(name, 0) + cell.metadata.get("minutes", 0)
+        return minutes
 
 
 def lesson_slugs() -> list[str]:
@@ -197,6 +210,10 @@ def expand(lesson: Lesson, *, worked: bool) -> list:
         elif "hints" in keys:
             if not worked:
                 cells.append(hints_cell(lesson, cell, exercise))
+        elif "wrong_turns" in keys:
+            given = given_functions(lesson)
+            table = wrong_turns(lesson.slug, keys["wrong_turns"], keys["shown"], given)
+            cells.append(new_markdown_cell(f"{cell.source}\n\n{table}"))
         elif cell.cell_type == "markdown":
             cells.append(new_markdown_cell(fill(lesson, cell.source)))
         else:
@@ -205,11 +222,23 @@ def expand(lesson: Lesson, *, worked: bool) -> list:
     return cells
 
 
-def fill(lesson: Lesson, text: str) -> str:
-    """Replace the few facts that a text may ask for: {{minutes}} and {{points}}."""
-    return text.replace("{{minutes}}", str(lesson.minutes)).replace(
-        "{{points}}", str(lesson.total_points)
+def given_functions(lesson: Lesson) -> str:
+    """Return the source of the functions that the lesson's plain code cells define."""
+    return "\n\n".join(
+        ast.unparse(node)
+        for cell in lesson.cells
+        if cell.cell_type == "code" and not {"answer", "test"} & set(cell.metadata)
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef)
     )
+
+
+def fill(lesson: Lesson, text: str) -> str:
+    """Replace the few facts that a text may ask for, such as {{minutes}} and {{points}}."""
+    facts = {"minutes": lesson.minutes, "points": lesson.total_points, **lesson.part_minutes}
+    for name, value in facts.items():
+        text = text.replace("{{" + name + "}}", str(value))
+    return text
 
 
 def plain_code_cell(cell):
@@ -455,8 +484,8 @@ def strip_markers(source: str) -> str:
 def answers_file(lesson: Lesson) -> dict:
     """Return what the checks know of the lesson's questions, with every answer digested.
 
-    {id: {"right": digest, "why": text, "wrong": {digest: reason}}}: the file lies in the learner's
-    package, so it holds no answer in plain view.
+    {id: {"right": digest, "why": text, "kind": …, "wrong": {digest: reason}}}: the file lies in
+    the learner's package, so it holds no answer in plain view.
     """
     questions = {}
     for index, cell in enumerate(lesson.cells):
@@ -469,12 +498,19 @@ def answers_file(lesson: Lesson) -> dict:
         questions[name] = {
             "right": digest(name, canonical(data["right"])),
             "why": why.strip(),
+            "kind": kind_of(data["right"]),
             "wrong": {
                 digest(name, canonical(yaml.safe_load(k) if isinstance(k, str) else k)): v
                 for k, v in data.get("wrong", {}).items()
             },
         }
     return questions
+
+
+def kind_of(answer) -> str:
+    if isinstance(answer, str):
+        return "letter"
+    return "list" if isinstance(answer, list) else "number"
 
 
 def widgets_file(lesson: Lesson) -> dict:

@@ -14,6 +14,8 @@ from specdec.values import plain, show
 
 from .core import CheckFailed, NotWrittenYet
 
+TRY_AGAIN = "Go through the pass once more, one token after the other."
+
 
 def canonical(answer) -> str:
     """Write an answer in one way: 3, 3.0 and np.int64(3) are the same, so are (4, 8) and [4, 8]."""
@@ -34,7 +36,7 @@ def digest(question: str, answer: str) -> str:
 
 @cache
 def questions() -> dict:
-    """Return the questions of all lessons: {id: {"right", "why", "wrong"}}."""
+    """Return the questions of all lessons: {id: {"right", "why", "wrong", "kind"}}."""
     found = {}
     folder = files("specdec.checks") / "data"
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
@@ -55,8 +57,18 @@ def check_answer(question: str, answer) -> None:
     if mark == known["right"]:
         print(f"✓ {question}: right. {known['why']}")
         return
-    reason = known["wrong"].get(mark, "Trace it again by hand, one place after the other.")
+    reason = known["wrong"].get(mark) or another_kind(answer, known["kind"]) or TRY_AGAIN
     raise CheckFailed(f"✗ {question} = {show(answer)} is not it. {reason}")
+
+
+def another_kind(answer, kind: str) -> str:
+    """Say so when an answer is no number, or no list, where one is asked for."""
+    answer = plain(answer)
+    if kind == "number" and (isinstance(answer, bool) or not isinstance(answer, int | float)):
+        return "Give a number, without quotes or brackets."
+    if kind == "list" and not isinstance(answer, list):
+        return "Give a list, such as [1, 2]."
+    return ""
 
 
 def check_choice(question: str, answer, letters: str) -> None:

@@ -108,9 +108,11 @@ def run_cases(
     mistakes: Sequence[Mistake] = (),
     success: str = "",
     first: Callable[[], str] | None = None,
+    part: str = "",
 ) -> None:
     """Run all cases; print a line when all are right, raise CheckFailed otherwise.
 
+    part   what of the function is checked, for the line of success
     first  called when a case fails: returns "" or a sentence such as "Write f first: …", for a
            function that builds on an earlier one
     """
@@ -121,10 +123,12 @@ def run_cases(
         if not is_right(outcome, case)
     ]
     if not wrong:
-        print(f"✓ {name}: {count(len(cases), 'case')} right. {success}".rstrip())
+        print(
+            f"✓ {name}{part and f', {part}'}: {count(len(cases), 'case')} right. {success}".rstrip()
+        )
         return
     lines = describe(name, *wrong[0])
-    lines.append(f"{len(cases) - len(wrong)} of {len(cases)} cases are right.")
+    lines.append(f"Right so far: {len(cases) - len(wrong)} of {count(len(cases), 'case')}.")
     cause = (first() if first else "") or diagnose(cases, outcomes, mistakes)
     if cause:
         lines.append(cause)
@@ -139,7 +143,7 @@ def describe(name: str, case: Case, outcome: Outcome) -> list[str]:
     """Say what was called, what came back and what was wanted. Facts only."""
     lines = [f"✗ {call_text(name, case.args)}"]
     if outcome.error is not None:
-        lines.append(f"  raised    {type(outcome.error).__name__}: {str(outcome.error)[:MAX_TEXT]}")
+        lines.append(f"  raised    {error_text(outcome.error)}")
     elif isinstance(outcome.value, types.GeneratorType):
         lines.append("  returned  a generator; put list(…) around it")
     else:
@@ -154,9 +158,22 @@ def describe(name: str, case: Case, outcome: Outcome) -> list[str]:
     return lines
 
 
+def error_text(error: BaseException) -> str:
+    """Return an error's name and message on one line."""
+    return f"{type(error).__name__}: {error}"[:MAX_TEXT].strip(" :")
+
+
 def diagnose(cases, outcomes, mistakes) -> str:
-    """Name the one known mistake that does the same on every case, right ones included."""
-    fitting = [m for m in mistakes if all(map(lambda c, o: acts_alike(m, c, o), cases, outcomes))]
+    """Name the one known mistake that does the same on every case, right ones included.
+
+    Cases that want an error are left out: whether it is raised says nothing about the rest.
+    """
+    if any(outcome.changed for outcome in outcomes):
+        return ""  # the changed input is the mistake, and it is named already
+    legal = [(c, o) for c, o in zip(cases, outcomes, strict=True) if not c.wants_error]
+    if all(is_right(outcome, case) for case, outcome in legal):
+        return ""
+    fitting = [m for m in mistakes if all(acts_alike(m, c, o) for c, o in legal)]
     if len(fitting) != 1:
         return ""
     return f"Likely cause: {fitting[0].cause}"

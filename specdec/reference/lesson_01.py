@@ -67,7 +67,7 @@ def expected_tokens(a, k):
     a  chance that a draft token is right, given that all before it were, 0 <= a <= 1
     k  number of drafted tokens, >= 0
 
-    Returns 1 + a + a**2 + ... + a**k, which is (1 - a**(k + 1)) / (1 - a), or k + 1 at a = 1.
+    Returns the sum 1 + a + a**2 + ... + a**k; both ends, a = 0 and a = 1, are allowed.
     Raises ValueError when a is outside 0..1 or k is negative.
     Source: Leviathan et al. 2023 (arXiv 2211.17192), equation 1.
     """
@@ -85,7 +85,7 @@ def speed_estimate(a, k, t_draft, t_verify):
 
     a, k      as in expected_tokens
     t_draft   time of one draft step; a round has k of them, one after the other
-    t_verify  time of one verification pass; a round has one
+    t_verify  time of one pass of the target; a round has one
 
     With times in seconds the result is in tokens per second, with ms in tokens per ms.
     """

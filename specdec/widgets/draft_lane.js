@@ -131,7 +131,7 @@ function makeLength(text, onChange) {
   range.type = "range";
   range.min = "0";
   range.max = String(MAX_DRAFT);
-  const value = make("output", "sd-k");
+  const value = make("span", "sd-k");
   const words = make("span", "", `${text.length_label} = `);
   words.append(value);
   node.append(words, range);
@@ -157,15 +157,11 @@ function render({ model, el }) {
   const memory = { draft: [], picks: [] };
   let places = [];
 
-  const root = make("div", "sd-widget sd-lane");
-  root.setAttribute("role", "group");
-  root.setAttribute("aria-label", text.title);
-  root.dataset.tokens = longest > 2 ? "words" : "numbers";
-  root.style.setProperty("--sd-place-width", `${placeWidth - 8}px`);
-  const header = make("div", "sd-header");
   const reset = focusable(make("button", "sd-button", text.reset));
   reset.type = "button";
-  header.append(make("span", "sd-title", text.title), reset);
+  const root = makeRoot("sd-lane", text, reset);
+  root.dataset.tokens = longest > 2 ? "words" : "numbers";
+  root.style.setProperty("--sd-place-width", `${placeWidth - 8}px`);
   const length = editDraft ? makeLength(text, changeLength) : null;
   const grid = make("div", "sd-grid");
   const labels = makeLabels(text);
@@ -174,7 +170,6 @@ function render({ model, el }) {
   const caption = make("p", "sd-caption");
   const status = make("p", "sd-status");
   status.setAttribute("role", "status");
-  root.append(header);
   if (length) root.append(length.node);
   root.append(grid, status);
   const asked = isAsked ? makeQuestion(question, text, text.predict, commit) : null;
@@ -283,4 +278,4 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+export default { initialize, render };

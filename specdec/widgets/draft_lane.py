@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import traitlets
 
 from specdec.widgets.base import CourseWidget, front_end, picture_bundle
+from specdec.widgets.question import TEXT as QUESTION_TEXT
 from specdec.widgets.question import as_json, as_question
 
 MAX_DRAFT = 8
@@ -13,6 +14,10 @@ MARKS = {"accepted": "✓", "corrected": "✎", "discarded": "✗", "bonus": "+"
 
 TEXT = {
     "title": "One round of draft and verify",
+    "offline": (
+        "Kept from your last visit. It works as it is. Run its cell to start it anew; "
+        "then other cells can read it too."
+    ),
     "place": "Place",
     "bonus_place": "bonus",
     "draft": "Draft guesses",
@@ -53,12 +58,7 @@ TEXT = {
     "reset": "Reset",
     "predict": "Predict first",
     "commit": "Show what happens",
-    "choose_first": "Choose an answer first.",
-    "right": "Right.",
-    "wrong": "Not this time.",
-    "mark_right": "right",
-    "mark_wrong": "wrong",
-    "your_choice": "your choice",
+    **QUESTION_TEXT,
 }
 
 

@@ -1,13 +1,8 @@
 function render({ model, el }) {
   const text = model.get("text");
   const questions = model.get("questions");
-  const root = make("div", "sd-widget sd-quiz");
-  root.setAttribute("role", "group");
-  root.setAttribute("aria-label", text.title);
-  const header = make("div", "sd-header");
   const progress = make("span", "sd-progress");
-  header.append(make("span", "sd-title", text.title), progress);
-  root.append(header);
+  const root = makeRoot("sd-quiz", text, progress);
 
   const cards = questions.map((question, index) => {
     const eyebrow = fill(text.count, { n: index + 1, total: questions.length });
@@ -43,4 +38,4 @@ function render({ model, el }) {
   return () => model.off("change:answers", update);
 }
 
-export default { render };
+export default { initialize, render };

@@ -3,19 +3,19 @@
 import traitlets
 
 from specdec.widgets.base import CourseWidget, front_end
+from specdec.widgets.question import TEXT as QUESTION_TEXT
 from specdec.widgets.question import as_json, as_question, letter
 
 TEXT = {
     "title": "Check yourself",
+    "offline": (
+        "Kept from your last visit. It works as it is. Run its cell to start it anew; "
+        "then other cells can read it too."
+    ),
     "count": "Question {n} of {total}",
     "check": "Check",
     "again": "Try again",
-    "choose_first": "Choose an answer first.",
-    "right": "Right.",
-    "wrong": "Not this time.",
-    "mark_right": "right",
-    "mark_wrong": "wrong",
-    "your_choice": "your choice",
+    **QUESTION_TEXT,
     "progress": "{right} of {total} right",
     "answers": "Answers and reasons",
 }
@@ -40,7 +40,7 @@ class Quiz(CourseWidget):
     answers = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(self, questions, text=None):
-        checked = [as_question(*question) for question in questions]
+        checked = [as_question(*question_parts(question)) for question in questions]
         if not checked:
             raise ValueError("a quiz needs at least one question")
         super().__init__(
@@ -91,6 +91,13 @@ class Quiz(CourseWidget):
         for index, choice in enumerate(question["choices"]):
             mark, word = ("✓", "mark_right") if choice["right"] else ("✗", "mark_wrong")
             yield f"- **{mark} {letter(index)}, {self.text[word]}.** {choice['reason']}"
+
+
+def question_parts(question):
+    """Return (prompt, choices); ValueError when question is no pair of them."""
+    if isinstance(question, str) or len(question) != 2:
+        raise ValueError(f"a question is Question(prompt, choices), got {question!r}")
+    return question
 
 
 def choice_lines(question):

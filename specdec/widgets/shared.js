@@ -1,5 +1,7 @@
 // Shared by all widgets of the course; each widget's own file follows in the same module.
 
+const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";
+
 // JupyterLab takes keys from any focused element of an output, so that "d d" deletes the cell,
 // unless that very element carries this attribute.
 function focusable(node) {
@@ -39,6 +41,68 @@ function writeMarkup(node, markup) {
     else if (part) node.append(part);
   }
   return node;
+}
+
+// JupyterLab saves only widgets whose kernel lives: one from an earlier visit would be gone from
+// the file after the next save, and the visit after that would see "model not found" (ipywidgets
+// issues 3270 and 3888). So while the state is collected, ours that an output shows count as live.
+function keepInNotebook(manager) {
+  const models = manager?._modelsSync;
+  if (!(models instanceof Map) || manager.keepsCourseWidgets) return;
+  const collect = manager.get_state_sync;
+  manager.keepsCourseWidgets = true;
+  manager.get_state_sync = (options) => {
+    const asleep = courseWidgets(models, shownIds(manager)).filter((item) => !item.comm_live);
+    asleep.forEach((item) => (item.comm_live = true));
+    try {
+      return collect.call(manager, options);
+    } finally {
+      asleep.forEach((item) => (item.comm_live = false));
+    }
+  };
+}
+
+function shownIds(manager) {
+  const cells = manager.context?.model?.toJSON().cells ?? [];
+  const outputs = cells.flatMap((cell) => cell.outputs ?? []);
+  return outputs.map((output) => output.data?.[WIDGET_VIEW]?.model_id);
+}
+
+function courseWidgets(models, ids) {
+  return ids
+    .map((id) => models.get(id))
+    .filter((item) => item?.get("_anywidget_id")?.startsWith("specdec.widgets."))
+    .flatMap((item) => [item, item.get("layout")]);
+}
+
+// A reopened notebook can draw an output before its saved widgets are loaded, and then leaves an
+// error there for good. Each widget that arrives has such outputs drawn once more.
+function redrawEarlyOutputs(manager) {
+  const drawn = [...document.querySelectorAll(".jp-OutputArea-output")];
+  if (!drawn.some((node) => node.textContent.includes("widget: model not found"))) return;
+  for (const cell of manager?.context?.model?.cells ?? []) {
+    for (let i = 0; i < (cell.outputs?.length ?? 0); i += 1) {
+      const output = cell.outputs.get(i).toJSON();
+      const id = output.data?.[WIDGET_VIEW]?.model_id;
+      if (id && manager.has_model(id)) cell.outputs.set(i, output);
+    }
+  }
+}
+
+function initialize({ model }) {
+  keepInNotebook(model.widget_manager);
+  redrawEarlyOutputs(model.widget_manager);
+}
+
+// The frame of a widget: its title, a corner for one more thing, and the note without a kernel.
+function makeRoot(className, text, corner) {
+  const root = make("div", `sd-widget ${className}`);
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", text.title);
+  const header = make("div", "sd-header");
+  header.append(make("span", "sd-title", text.title), corner);
+  root.append(header, make("p", "sd-offline", text.offline));
+  return root;
 }
 
 let lastGroup = 0;

@@ -27,6 +27,7 @@ SETTINGS = {
     "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false"},
 }
+REPOSITORY = Path(__file__).resolve().parents[2]
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 START_LIMIT_S = 60
 PAGE_LIMIT_MS = 30_000
@@ -91,6 +92,8 @@ class Lab:
     env     more environment variables for the server and its kernels
     """
 
+    command = (sys.executable, "-m", "jupyterlab")
+
     def __init__(self, folder, root=None, env=None):
         self.folder = Path(folder)
         self.root = Path(root or self.folder / "notebooks")
@@ -121,8 +124,9 @@ class Lab:
         }
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", "--no-browser"]
+                [*self.command, "--no-browser"]
                 + [f"--{name}={value}" for name, value in options.items()],
+                cwd=self.root,
                 env={**os.environ, **self._private_folders(), **self.env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -185,6 +189,21 @@ class Lab:
         raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()[-3000:]}")
 
 
+class CourseLab(Lab):
+    """JupyterLab as the course's own `lab` command starts it, in a copy of the learner's folder."""
+
+    command = (sys.executable, "-m", "specdec", "lab")
+
+    def __init__(self, folder):
+        course = Path(folder) / "course"
+        for part in ("lessons", "solutions", "binder"):
+            shutil.copytree(REPOSITORY / part, course / part)
+        super().__init__(folder, root=course, env={"PYTHONPATH": str(REPOSITORY)})
+
+    def _write_settings(self):
+        """Leave the settings to the course."""
+
+
 class Notebook:
     """A notebook open in JupyterLab, in a browser context of its own."""
 
@@ -204,6 +223,10 @@ class Notebook:
         that starts then is lost; so the connection itself is asked.
         """
         self.page.goto(url)
+        self.wait_until_ready()
+
+    def wait_until_ready(self):
+        """Wait until the kernel is connected and the cells are drawn."""
         self.page.wait_for_function(KERNEL_READY)
         self.page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
 
@@ -216,7 +239,20 @@ class Notebook:
     def run_all(self):
         """Run all cells and wait until each one has its number."""
         self.command("notebook:run-all-cells")
+        self.wait_until_run()
+
+    def wait_until_run(self):
+        """Wait until every cell with code has its number and the kernel is idle."""
         self.page.wait_for_function(ALL_RUN)
+
+    def scroll_to(self, cell):
+        """Bring a cell on the screen and return it; JupyterLab draws only cells near it."""
+        self.page.evaluate(
+            "(cell) => window.jupyterapp.shell.currentWidget.content.scrollToItem(cell)", cell
+        )
+        shown = self.page.locator(f".jp-Cell[data-windowed-list-index='{cell}']")
+        shown.wait_for()
+        return shown
 
     def save(self):
         """Save and wait until the file is written."""

@@ -40,6 +40,7 @@ PAGE = """async ({esm, css, theme, light, state}) => {
   document.body.append(el);
   window.model = model;
   window.state = state;
+  window.render = widget.render;
   window.cleanup = widget.render({ model, el });
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""

@@ -1,0 +1,93 @@
+"""What the commands print."""
+
+import contextlib
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+MARKS = {
+    "passed": ("✓ passed", "green"),
+    "partial": ("◐ partial", "yellow"),
+    "failed": ("✗ failed", "red"),
+    "unwritten": ("✎ not written", "yellow"),
+    "timeout": ("✗ too slow", "red"),
+    "error": ("✗ error", "red"),
+    "manual": ("✎ by hand", "cyan"),
+}
+
+
+@contextlib.contextmanager
+def progress():
+    """Show on stderr whose turn it is; yields a function that takes the student's name."""
+    with Console(stderr=True).status("starting …") as status:
+        yield lambda student: status.update(Text(f"grading {student} …"))
+
+
+def print_check(result, path):
+    """Print the outcome of one notebook: a table, then the messages of what lost points."""
+    console = Console()
+    table = Table(title=Text(f"{path}\nlesson {result.lesson}"), title_justify="left")
+    table.add_column("test", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
+    for cell in result.cells:
+        mark, style = MARKS[cell.status]
+        points = f"{cell.points} of {cell.max_points}"
+        table.add_row(Text(cell.grade_id), points, Text(mark, style))
+    console.print(table)
+    for cell in result.cells:
+        if cell.message:
+            console.print(Text(cell.grade_id, "bold"))
+            console.print(Text(f"{cell.message}\n"), soft_wrap=True)
+    for problem in result.problems:
+        console.print(Text(f"note: {problem.message}"), soft_wrap=True)
+    console.print(Text(f"{result.points} of {result.max_points} points", "bold"))
+
+
+def print_class(lesson, lines):
+    """Print the class table, the problems by student, and a summary."""
+    console = Console()
+    table = Table(title=Text(f"lesson {lesson}"), title_justify="left")
+    table.add_column("student")
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("of", justify="right", no_wrap=True)
+    table.add_column("lost at")
+    for line in lines:
+        table.add_row(Text(line.student), *_points(line), Text(_lost(line.result)))
+    console.print(table)
+    for line in lines:
+        for problem in line.result.problems:
+            console.print(Text(f"{line.student}: {problem.message}"), soft_wrap=True)
+    console.print(Text(summary(lines), "bold"), soft_wrap=True)
+
+
+def _points(line):
+    if line.result.ungraded:
+        return "–", "–"
+    return str(line.points), str(line.max_points)
+
+
+def _lost(result):
+    if result.ungraded:
+        return "not graded, see below"
+    if not result.points:
+        return "everything"
+    return ", ".join(
+        cell.grade_id.removeprefix("test_")
+        for cell in result.cells
+        if cell.points < cell.max_points
+    )
+
+
+def summary(lines):
+    """Return one sentence about a class."""
+    graded = [line for line in lines if not line.result.ungraded]
+    fresh = sum(line.fresh for line in graded)
+    text = f"{len(lines)} students: {fresh} graded now, {len(graded) - fresh} unchanged"
+    if len(graded) < len(lines):
+        text += f", {len(lines) - len(graded)} could not be graded"
+    if graded:
+        mean = sum(line.points for line in graded) / len(graded)
+        text += f"; mean of the graded {mean:.1f} of {graded[0].max_points}"
+    return text + "."

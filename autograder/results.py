@@ -1,0 +1,76 @@
+"""What grading one notebook yields, as plain data."""
+
+import json
+from dataclasses import asdict, dataclass, field
+
+PASSED = "passed"
+FAILED = "failed"
+PARTIAL = "partial"
+UNWRITTEN = "unwritten"
+TIMEOUT = "timeout"
+ERROR = "error"
+MANUAL = "manual"
+
+
+@dataclass
+class Cell:
+    """The outcome of one graded cell; message is empty when the cell passed."""
+
+    grade_id: str
+    points: float
+    max_points: float
+    status: str
+    message: str = ""
+
+
+@dataclass
+class Problem:
+    """Something about a submission that a person should know; grading may have gone on."""
+
+    kind: str
+    message: str
+
+
+@dataclass
+class Result:
+    """The outcome of one notebook. ungraded is True when no points could be found out."""
+
+    lesson: str | None
+    cells: list[Cell] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    ungraded: bool = False
+
+    @property
+    def points(self):
+        return whole(sum(cell.points for cell in self.cells))
+
+    @property
+    def max_points(self):
+        return whole(sum(cell.max_points for cell in self.cells))
+
+    def as_dict(self):
+        """Return the data that `autograder check --json` prints."""
+        return {
+            "lesson": self.lesson,
+            "points": self.points,
+            "max_points": self.max_points,
+            "cells": [asdict(cell) for cell in self.cells],
+            "problems": [asdict(problem) for problem in self.problems],
+        }
+
+    def as_json(self):
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, data, ungraded=False):
+        return cls(
+            lesson=data["lesson"],
+            cells=[Cell(**cell) for cell in data["cells"]],
+            problems=[Problem(**problem) for problem in data["problems"]],
+            ungraded=ungraded,
+        )
+
+
+def whole(number):
+    """Return 2 for 2.0 and 2.5 for 2.5, so that tables and JSON read well."""
+    return int(number) if float(number).is_integer() else float(number)

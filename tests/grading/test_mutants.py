@@ -1,0 +1,105 @@
+"""Known wrong answers lose points and hear why; odd ones that are right get everything.
+
+All go through the released notebook and the grading path, many answers to a notebook: a wrong
+answer must not cost another its points, which is itself part of what is tested.
+"""
+
+import re
+from collections import Counter
+
+import pytest
+from make_course import REPOSITORY
+
+from autograder.answers import own_tests, with_answers, worked_answers
+from autograder.check import Bench
+from autograder.course import Course
+from autograder.mutants import layers, load
+from autograder.submissions import Notebook
+
+LESSON = "01_draft_and_verify"
+FUNCTIONS = {
+    "verify_greedy",
+    "accepted_count",
+    "speculative_generate",
+    "expected_tokens",
+    "speed_estimate",
+}
+MUTANTS, ODD = load(LESSON)
+MUTANT_LAYERS, ODD_LAYERS = layers(MUTANTS), layers(ODD)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with Bench(Course.load(REPOSITORY), LESSON) as bench:
+        yield bench
+
+
+def graded(bench, items):
+    """Grade a notebook with right answers but for items; return {test id: Cell}."""
+    answers = worked_answers(bench.source)
+    answers |= {name: item.code.strip() for name, item in items.items()}
+    result = bench.grade(Notebook(with_answers(bench.released, answers)))
+    return {cell.grade_id: cell for cell in result.cells}
+
+
+def test_the_banks_are_large_enough(bench):
+    answers = set(worked_answers(bench.source))
+    wrong, odd = Counter(m.answer for m in MUTANTS), Counter(o.answer for o in ODD)
+    assert set(wrong) == set(odd) == answers
+    assert answers >= FUNCTIONS
+    assert min(wrong.values()) >= 6
+    assert all(odd[name] >= 4 for name in answers)
+    for bank in (MUTANTS, ODD):
+        assert max(Counter((item.answer, item.name) for item in bank).values()) == 1
+
+
+@pytest.mark.parametrize("layer", MUTANT_LAYERS, ids=range(len(MUTANT_LAYERS)))
+def test_wrong_answers_lose_points_and_hear_why(bench, layer):
+    cells = graded(bench, layer)
+    complaints = []
+    for answer, tests in own_tests(bench.source).items():
+        failed = [cells[test] for test in tests if cells[test].points < cells[test].max_points]
+        if answer not in layer:
+            complaints += [f"{cell.grade_id} is right but lost points" for cell in failed]
+            continue
+        mutant = layer[answer]
+        said = "\n".join(cell.message for cell in failed)
+        if not failed:
+            complaints.append(f"{answer}, {mutant.name}: got full points")
+        elif not re.search(mutant.message, said):
+            complaints.append(f"{answer}, {mutant.name}: wanted /{mutant.message}/ in\n{said}")
+    assert not complaints, "\n\n".join(complaints)
+
+
+@pytest.mark.parametrize("layer", ODD_LAYERS, ids=range(len(ODD_LAYERS)))
+def test_odd_but_right_answers_get_full_points(bench, layer):
+    cells = graded(bench, layer)
+    lost = [
+        f"{cell.grade_id}: {cell.message}"
+        for cell in cells.values()
+        if cell.points < cell.max_points or cell.message
+    ]
+    assert not lost, f"{ {name: item.name for name, item in layer.items()} }\n" + "\n".join(lost)
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [
+        ("verify_greedy", "def verify_greedy(draft, target_next):\n    return list(draft)"),
+        ("verify_greedy", "def verify_greedy(draft, target_next)\n    return"),
+        ("expected_tokens", "def expected_tokens(a, k):\n    return 17"),
+    ],
+)
+def test_an_earlier_mistake_costs_only_its_own_points(bench, broken, code):
+    answers = worked_answers(bench.source) | {broken: code}
+    cells = bench.grade(Notebook(with_answers(bench.released, answers))).cells
+    own = set(own_tests(bench.source)[broken])
+    assert {cell.grade_id for cell in cells if cell.points < cell.max_points} == own
+
+
+def test_worked_answers_get_full_and_untouched_ones_no_points(bench):
+    worked = graded(bench, {})
+    assert sum(cell.points for cell in worked.values()) == 20
+    untouched = bench.grade(Notebook(bench.released)).cells
+    assert sum(cell.points for cell in untouched) == 0
+    assert {cell.status for cell in untouched} == {"unwritten"}

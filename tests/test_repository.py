@@ -1,0 +1,79 @@
+"""Facts that stand in more than one place, and the direction of imports."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from packaging.requirements import Requirement
+
+from tools.course import lesson_slugs
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def requirement_lines(path: Path) -> set[str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {line.strip() for line in lines if line.strip() and line[0] not in "#-"}
+
+
+def test_requirements_and_package_ask_for_the_same():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert requirement_lines(ROOT / "requirements.txt") == set(project["dependencies"])
+
+
+def test_constraints_fit_the_bounds():
+    pinned = {}
+    for line in requirement_lines(ROOT / "constraints.txt"):
+        name, _, version = line.partition("==")
+        pinned[name.lower().replace("_", "-")] = version
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["instructor"]]
+    for text in [*wanted, *project["optional-dependencies"]["dev"]]:
+        requirement = Requirement(text)
+        if requirement.name == project["name"]:
+            continue
+        assert requirement.name in pinned, f"{requirement.name} is not in constraints.txt"
+        assert requirement.specifier.contains(pinned[requirement.name]), text
+
+
+def test_the_badge_opens_a_lesson_that_exists():
+    badge = re.search(r"mybinder\.org/v2/gh/\S+?urlpath=([^)\s]+)", README)
+    path = unquote(badge.group(1)).removeprefix("lab/tree/")
+    assert (ROOT / path).is_file()
+
+
+def test_readme_links_point_to_files():
+    for target in re.findall(r"\]\(((?!https?:)[^)#\s]+)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_readme_lists_the_lessons_that_exist():
+    linked = re.findall(r"\]\(lessons/(\w+)/\1\.ipynb\)", README)
+    assert linked == lesson_slugs()
+
+
+def imported_packages(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+@pytest.mark.parametrize(
+    ("package", "forbidden"),
+    [
+        ("specdec", {"autograder", "tools", "jupyterlab", "nbgrader"}),
+        ("autograder", {"tools", "tests"}),
+    ],
+)
+def test_imports_go_one_way(package, forbidden):
+    for path in (ROOT / package).rglob("*.py"):
+        wrong = imported_packages(path) & forbidden
+        assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(wrong)}"
