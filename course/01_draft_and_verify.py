@@ -18,6 +18,19 @@
 # takes {{minutes_B}}. The place to stop is marked · {{points}} points.
 # You need Python: lists, functions, loops, and `raise` for an error. You need no machine learning.
 
+# %% [markdown] only="solution"
+# **This is the worked solution** of
+# [the lesson](../../lessons/01_draft_and_verify/01_draft_and_verify.ipynb), with the questions
+# repeated, the answers, why they are so, and what the usual wrong turns give.
+#
+# **Ten minutes only?** The rule: keep guesses before the first difference, then add one token of the
+# target's own. The number: twelve words in 4 passes, 60 ms instead of 120. The three mistakes:
+# keeping later matches, forgetting the bonus, drafting without reading one's own guesses. Read *The
+# idea*, exercise 1, *The race* and the worked example.
+#
+# **Your own notebook**, with all checks, the hidden ones included:
+# `autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb`.
+
 # %% [markdown] part="A"
 # ## What you will be able to do
 #
@@ -690,8 +703,9 @@ show(
 
 # %% [markdown]
 # With the rule right, the four texts are the same, word for word. What differs is how often the target
-# runs: 3 passes with a perfect draft, 4 with a draft that sees one word, 12 with `banana`. The hopeless one loses: 12 rounds of 12 + 3 × 1 ms are
-# 180 ms, against 120 ms without a draft. It still writes the right text.
+# runs: 3 passes with a perfect draft, 4 with a draft that sees one word, 12 with `banana`. The
+# hopeless one loses: 12 rounds of 12 + 3 × 1 ms are 180 ms, against 120 ms without a draft. It still
+# writes the right text.
 
 # %% [markdown] minutes=3
 # ## How many tokens does a pass give?
