@@ -1,6 +1,7 @@
 const RULES = ["right", "from_p", "threshold", "always", "inverted"];
 const SIGNS = { kept: "✓", thrown: "✗", back: "+", missing: "" };
 const SAME_LAW = 1e-9;
+const HANDLE = 12; // of a slider, in pixels
 const RUNS = { run_one: 1, run_some: 1000, run_many: 10000 };
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -37,6 +38,11 @@ export function masses(p, q, rule) {
 
 export function overlap(p, q) {
   return sum(p.map((share, i) => Math.min(share, q[i])));
+}
+
+// How much of a law lies in the wrong place: its total variation distance from p.
+function biasOf(law, p) {
+  return sum(law.map((share, i) => Math.abs(share - p[i]))) / 2;
 }
 
 // The generator mulberry32: returns a number in [0, 1) and moves the state of the stream on.
@@ -118,7 +124,7 @@ function listed(tokens, shares, least) {
 
 export function statusSentence(text, tokens, p, q, rule) {
   const { kept, thrown, law } = masses(p, q, rule);
-  const bias = sum(law.map((share, i) => Math.abs(share - p[i]))) / 2;
+  const bias = biasOf(law, p);
   let kind = `status_${rule}`;
   if (rule === "right" && overlap(p, q) > 1 - SAME_LAW) kind = "status_same";
   else if (rule !== "right" && bias < SAME_LAW) kind = "status_lucky";
@@ -150,14 +156,14 @@ function place(node, start, length) {
 }
 
 // A bar: its name, its track from 0 to 100 with colored parts, and a number beside it.
-function makeBar(name, parts) {
-  const node = make("div", `sd-bar sd-bar-${name.id}`);
-  const label = make("span", "sd-bar-name", name.word);
+function makeBar(name, text, parts) {
+  const node = make("div", `sd-bar sd-bar-${name}`);
+  const label = make("span", "sd-bar-name", text[name]);
   label.setAttribute("aria-hidden", "true");
   const track = make("span", "sd-track");
   const number = make("span", "sd-number");
   const pieces = {};
-  for (const part of [...parts, "tick"]) {
+  for (const part of parts) {
     pieces[part] = make("span", `sd-part sd-${part}`);
     pieces[part].setAttribute("aria-hidden", "true");
     track.append(pieces[part]);
@@ -166,7 +172,7 @@ function makeBar(name, parts) {
   return { node, track, number, pieces };
 }
 
-function makeSlider(bar, label, onInput) {
+function addSlider(bar, label, onInput) {
   const range = focusable(make("input", "sd-handle"));
   range.type = "range";
   range.min = "0";
@@ -174,7 +180,7 @@ function makeSlider(bar, label, onInput) {
   range.setAttribute("aria-label", label);
   range.addEventListener("input", () => onInput(Number(range.value)));
   bar.track.append(range);
-  return range;
+  bar.slider = range;
 }
 
 function makePicture(bar) {
@@ -182,16 +188,26 @@ function makePicture(bar) {
   return bar;
 }
 
+function showNumber(bar, number, note) {
+  bar.number.replaceChildren(make("b", "", number), make("small", "", note));
+}
+
+// How a count stands against p, in words.
+function against(text, off) {
+  if (Math.abs(off) < SAME_LAW) return text.as_p;
+  return fill(off > 0 ? text.too_many : text.too_few, { n: of100(Math.abs(off)) });
+}
+
 // A part of a bar with its sign and its count, as far as there is room for them.
 function showPart(bar, name, start, length) {
   const piece = bar.pieces[name];
   place(piece, start, length);
-  const room = length * bar.track.clientWidth;
+  const room = length * bar.track.clientWidth - (bar.slider ? HANDLE : 0);
   const count = of100(length);
   const sign = SIGNS[name] ? `${SIGNS[name]} ` : "";
   let words = "";
-  if (room >= 16 + 8 * (sign + count).length) words = sign + count;
-  else if (room >= 8 + 8 * count.length) words = count;
+  if (room >= 10 + 7 * (sign + count).length) words = sign + count;
+  else if (room >= 8 + 7 * count.length) words = count;
   if (piece.textContent !== words) piece.replaceChildren(words ? make("span", "", words) : "");
 }
 
@@ -200,22 +216,20 @@ function makeToken(token, text, onInput) {
   const node = make("div", "sd-token");
   node.setAttribute("role", "group");
   node.setAttribute("aria-label", token);
-  const target = makeBar({ id: "p", word: text.p }, ["target"]);
-  const draft = makeBar({ id: "q", word: text.q }, ["plain", "kept", "thrown", "missing"]);
-  const exact = makePicture(makeBar({ id: "exact", word: text.exact }, ["kept", "back"]));
-  const runs = makePicture(makeBar({ id: "runs", word: text.runs }, ["share", "error"]));
-  const sliders = {
-    p: makeSlider(target, fill(text.target_of, { token }), (n) => onInput("p", n)),
-    q: makeSlider(draft, fill(text.draft_of, { token }), (n) => onInput("q", n)),
-  };
+  const target = makeBar("p", text, ["target"]);
+  const draft = makeBar("q", text, ["plain", "kept", "thrown", "missing", "tick"]);
+  const exact = makePicture(makeBar("exact", text, ["kept", "back", "tick"]));
+  const runs = makePicture(makeBar("runs", text, ["share", "error"]));
+  addSlider(target, fill(text.target_of, { token }), (n) => onInput("p", n));
+  addSlider(draft, fill(text.draft_of, { token }), (n) => onInput("q", n));
   const bars = [target, draft, exact, runs].map((bar) => bar.node);
   node.append(make("span", "sd-name", token), ...bars);
 
-  function showInput(name, bar, share, locked) {
-    sliders[name].value = String(Math.round(100 * share));
-    sliders[name].disabled = locked;
-    sliders[name].setAttribute("aria-valuetext", fill(text.of_100, { n: of100(share) }));
-    write(bar.number, of100(share));
+  function showInput(bar, share, note, locked) {
+    bar.slider.value = String(Math.round(100 * share));
+    bar.slider.disabled = locked;
+    bar.slider.setAttribute("aria-valuetext", fill(text.of_100, { n: of100(share) }));
+    showNumber(bar, of100(share), note);
   }
 
   function showDraft(p, q, kept, thrown, locked) {
@@ -232,14 +246,8 @@ function makeToken(token, text, onInput) {
     const values = { token, law: of100(kept + back), kept: of100(kept), back: of100(back) };
     const label = fill(text.exact_label, { ...values, p: of100(p) });
     exact.track.setAttribute("aria-label", locked ? fill(text.hidden_label, { token }) : label);
-    const word = { n: of100(Math.abs(off)) };
-    let verdict = fill(off > 0 ? text.too_many : text.too_few, word);
-    if (Math.abs(off) < SAME_LAW) verdict = text.as_p;
     exact.node.dataset.miss = String(!locked && Math.abs(off) >= SAME_LAW);
-    exact.number.replaceChildren(
-      make("b", "", locked ? text.hidden : values.law),
-      make("small", "", locked ? "" : verdict),
-    );
+    showNumber(exact, locked ? text.hidden : values.law, locked ? "" : against(text, off));
   }
 
   function showRuns(p, count, all) {
@@ -253,18 +261,15 @@ function makeToken(token, text, onInput) {
     runs.track.setAttribute("aria-label", fill(label, { ...values, error: of100(error) }));
     const within = all > 0 && isWithin(count, p, all);
     runs.node.dataset.miss = String(all > 0 && !within);
-    runs.number.replaceChildren(
-      make("b", "", all ? of100(share) : text.none),
-      make("small", "", all ? (within ? text.within : text.outside) : ""),
-    );
+    const note = within ? text.within : text.outside;
+    showNumber(runs, all ? of100(share) : text.none, all ? note : "");
   }
 
   function show({ p, q, kept, thrown, back, count, all, locked }) {
-    showInput("p", target, p, locked);
-    showInput("q", draft, q, locked);
+    showInput(target, p, "", locked);
+    showInput(draft, q, locked ? "" : against(text, q - p), locked);
     place(target.pieces.target, 0, p);
-    for (const bar of [draft, exact, runs]) bar.pieces.tick.style.insetInlineStart = `${100 * p}%`;
-    target.pieces.tick.style.insetInlineStart = `${100 * p}%`;
+    for (const bar of [draft, exact]) bar.pieces.tick.style.insetInlineStart = `${100 * p}%`;
     showDraft(p, q, kept, thrown, locked);
     showExact(p, kept, back, locked);
     showRuns(p, count, locked ? 0 : all);
@@ -295,8 +300,11 @@ function makeLedger(text) {
     entry.append(swatch, make("span", "", words), totals[name]);
     node.append(entry);
   }
-  const alpha = make("span", "sd-alpha");
-  node.append(alpha);
+  totals.thrown.parentNode.after(make("span", "sd-equals", "="));
+  const alpha = make("b");
+  const corner = make("span", "sd-alpha");
+  corner.append(alpha, make("small", "", text.alpha_note));
+  node.append(corner);
 
   function show(parts, p, q, locked) {
     const values = { ...parts, missing: above(p, q) };
@@ -453,7 +461,6 @@ function render({ model, el }) {
 
   // Every change of the lane starts the runs anew: the old ones came from another law.
   function change(values) {
-    if (!values.p && !values.q) last = null;
     held = null;
     last = null;
     model.set({ ...values, counts: tokens.map(() => 0), kept: 0 });
@@ -461,12 +468,13 @@ function render({ model, el }) {
   }
 
   function setBar(name, index, count) {
-    const same = held && held.name === name && held.index === index;
-    const holding = same ? held : { name, index, shares: model.get(name) };
-    const shares = spread(holding.shares, index, count);
+    const now = String(model.get(name));
+    const same = held && held.name === name && held.index === index && held.now === now;
+    const start = same ? held.start : model.get(name);
+    const shares = spread(start, index, count);
     const base = { ...model.get("base"), [name]: shares };
     change({ [name]: shares, base, temperature: { ...model.get("temperature"), [name]: 1 } });
-    held = holding;
+    held = { name, index, start, now: String(shares) };
   }
 
   function heat(name, value) {
@@ -505,6 +513,7 @@ function render({ model, el }) {
     for (const name of ["p", "q"]) heats[name].show(model.get("temperature")[name], locked);
     rules.show(rule, locked);
     write(status, locked ? text.status_locked : statusSentence(text, tokens, p, q, rule));
+    status.dataset.biased = String(!locked && biasOf(parts.law, p) >= SAME_LAW);
     table.node.hidden = locked;
     table.show(p, q, parts);
     runs.buttons.forEach((button) => (button.disabled = locked));

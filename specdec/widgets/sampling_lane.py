@@ -23,8 +23,8 @@ TEXT = {
         "then other cells can read it too."
     ),
     "hint": (
-        "All numbers are counts of 100. Drag a bar, or use the arrow keys on it: the other bars "
-        "of the same color share the rest in the proportions they had."
+        "All numbers are counts of 100. Drag a bar or use the arrow keys on it: the other tokens "
+        "share the rest in the proportions they had."
     ),
     "set": "You set",
     "set_note": "target p, draft q",
@@ -54,16 +54,17 @@ TEXT = {
     "thrown": "thrown away",
     "back": "put back",
     "missing": "missing in q",
-    "alpha": "α = Σ min(p, q) = {alpha} = 1 − TV(p, q)",
+    "alpha": "α = {alpha}",
+    "alpha_note": "Σ min(p, q) = 1 − TV(p, q)",
     "temperature_p": "Temperature of p",
     "temperature_q": "Temperature of q",
-    "temperature_note": "1 is what you set, 0 takes the likeliest token only.",
+    "temperature_note": "1: as you set it, 0: the likeliest only",
     "rule": "Rule",
-    "right_name": "✓ the right rule",
+    "right_name": "✓ right",
     "from_p_name": "✗ redraw from p",
-    "threshold_name": "✗ keep only if p ≥ q",
-    "always_name": "✗ keep always",
-    "inverted_name": "✗ q/p for p/q",
+    "threshold_name": "✗ keep if p ≥ q",
+    "always_name": "✗ keep all",
+    "inverted_name": "✗ ratio q/p",
     "right_rule": "Keep a guess with chance `min(1, p/q)`, else draw from what p has above q.",
     "from_p_rule": "Keep a guess with chance `min(1, p/q)`, else draw from the whole of p.",
     "threshold_rule": "Keep a guess if `p ≥ q`, else draw from what p has above q.",
