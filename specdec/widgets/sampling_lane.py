@@ -105,9 +105,9 @@ TEXT = {
     "run_many": "Run 10,000",
     "clear": "Clear runs",
     "story_none": "No run yet. A run is one token: a guess drawn from q, then the rule.",
-    "story_one_kept": "The draft drew {guess}, which is kept with chance {chance}: kept.",
+    "story_one_kept": "The draft drew {guess}, which is kept with chance {chance} in 100: kept.",
     "story_one_back": (
-        "The draft drew {guess}, which is kept with chance {chance}: thrown away. "
+        "The draft drew {guess}, which is kept with chance {chance} in 100: thrown away. "
         "Drawn again: {out}."
     ),
     "story_one_run": "1 run so far.",
