@@ -198,16 +198,21 @@ function against(text, off) {
   return fill(off > 0 ? text.too_many : text.too_few, { n: of100(Math.abs(off)) });
 }
 
-// A part of a bar with its sign and its count, as far as there is room for them.
-function showPart(bar, name, start, length) {
+// A part of a bar with its sign and its count, as far as there is room for them. Where the line
+// of p crosses the part, they stand on its longer side.
+function showPart(bar, name, start, length, p) {
   const piece = bar.pieces[name];
   place(piece, start, length);
-  const room = length * bar.track.clientWidth - (bar.slider ? HANDLE : 0);
+  const crossed = start < p - SAME_LAW && p < start + length - SAME_LAW;
+  const before = crossed ? p - start : length;
+  const side = Math.max(before, length - before);
+  piece.dataset.side = !crossed ? "" : before > length - before ? "start" : "end";
+  const room = side * bar.track.clientWidth - (bar.slider ? HANDLE : 0);
   const count = of100(length);
   const sign = SIGNS[name] ? `${SIGNS[name]} ` : "";
   let words = "";
-  if (room >= 10 + 7 * (sign + count).length) words = sign + count;
-  else if (room >= 8 + 7 * count.length) words = count;
+  if (room >= 14 + 7 * (sign + count).length) words = sign + count;
+  else if (room >= 14 + 7 * count.length) words = count;
   if (piece.textContent !== words) piece.replaceChildren(words ? make("span", "", words) : "");
 }
 
@@ -234,14 +239,14 @@ function makeToken(token, text, onInput) {
 
   function showDraft(p, q, kept, thrown, locked) {
     place(draft.pieces.plain, 0, locked ? q : 0);
-    showPart(draft, "kept", 0, locked ? 0 : kept);
-    showPart(draft, "thrown", kept, locked ? 0 : thrown);
-    showPart(draft, "missing", q, locked ? 0 : Math.max(p - q, 0));
+    showPart(draft, "kept", 0, locked ? 0 : kept, p);
+    showPart(draft, "thrown", kept, locked ? 0 : thrown, p);
+    showPart(draft, "missing", q, locked ? 0 : Math.max(p - q, 0), p);
   }
 
   function showExact(p, kept, back, locked) {
-    showPart(exact, "kept", 0, locked ? 0 : kept);
-    showPart(exact, "back", kept, locked ? 0 : back);
+    showPart(exact, "kept", 0, locked ? 0 : kept, p);
+    showPart(exact, "back", kept, locked ? 0 : back, p);
     const off = kept + back - p;
     const values = { token, law: of100(kept + back), kept: of100(kept), back: of100(back) };
     const label = fill(text.exact_label, { ...values, p: of100(p) });
@@ -514,13 +519,12 @@ function render({ model, el }) {
     rules.show(rule, locked);
     write(status, locked ? text.status_locked : statusSentence(text, tokens, p, q, rule));
     status.dataset.biased = String(!locked && biasOf(parts.law, p) >= SAME_LAW);
-    table.node.hidden = locked;
-    table.show(p, q, parts);
+    if (!locked) table.show(p, q, parts);
     runs.buttons.forEach((button) => (button.disabled = locked));
     runs.buttons.at(-1).disabled = locked || all === 0;
     reset.disabled = locked;
     const kept = model.get("kept");
-    write(runs.story, locked ? "" : runStory(text, { counts, kept, p, last }));
+    write(runs.story, locked ? text.story_none : runStory(text, { counts, kept, p, last }));
     if (asked) showQuestion();
   }
 

@@ -53,7 +53,7 @@ TEXT = {
     "kept": "kept",
     "thrown": "thrown away",
     "back": "put back",
-    "missing": "missing in q",
+    "missing": "missing",
     "alpha": "α = {alpha}",
     "alpha_note": "Σ min(p, q) = 1 − TV(p, q)",
     "temperature_p": "Temperature of p",
