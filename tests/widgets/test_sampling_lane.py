@@ -28,6 +28,7 @@ from specdec.widgets.sampling_lane import (
     residual,
     simulate,
     status_sentence,
+    uniforms,
 )
 
 CAT = (["mat", "rug", "cat"], [0.5, 0.3, 0.2], [0.2, 0.3, 0.5])
@@ -150,7 +151,7 @@ def test_every_pair_of_rules_differs_on_the_letters():
 RUN = """
 import { readFileSync } from "node:fs";
 import * as lane from "./lane.mjs";
-const { text, cases, rules, edits, runs, long } = JSON.parse(readFileSync(0, "utf8"));
+const { text, cases, rules, edits, runs, long, zero } = JSON.parse(readFileSync(0, "utf8"));
 const laws = cases.map(([p, q], i) => rules.map((rule) => ({
   chances: lane.keepChances(p, q, rule),
   redraw: lane.redraw(p, q, rule),
@@ -162,9 +163,11 @@ const laws = cases.map(([p, q], i) => rules.map((rule) => ({
 const spreads = edits.map(([base, index, count]) => lane.spread(base, index, count));
 const tempered = edits.map(([base, , , t]) => lane.temper(base, t));
 const fits = rules.map((rule) => lane.simulate(...cases[1], rule, long, 2026).counts);
-console.log(JSON.stringify({ laws, spreads, tempered, fits, kept: cases }));
+const strict = lane.simulate([0, 0.5, 0.5], [1, 0, 0], "right", 1, zero);
+console.log(JSON.stringify({ strict, laws, spreads, tempered, fits, kept: cases }));
 """
 RUNS, LONG_RUN = 60, 200_000
+ZERO_SECOND = -2 * 0x6D2B79F5 % 2**32  # from here the second number of the generator is 0
 TEMPERATURES = [0, 0.1, 0.5, 1, 1.7, 3]
 
 
@@ -193,7 +196,7 @@ def from_javascript(tmp_path_factory):
     done = subprocess.run(
         [node, "run.mjs"],
         cwd=folder,
-        input=json.dumps(sent | {"runs": RUNS, "long": LONG_RUN}).encode(),
+        input=json.dumps(sent | {"runs": RUNS, "long": LONG_RUN, "zero": ZERO_SECOND}).encode(),
         capture_output=True,
         check=True,
         timeout=120,
@@ -229,6 +232,15 @@ def test_same_runs_in_both_languages(from_javascript):
             assert (simulated["counts"], simulated["kept"]) == (counts, kept)
             assert simulated["state"] == state
             assert sum(counts) == RUNS
+
+
+def test_a_token_without_a_chance_is_not_kept_even_at_zero(from_javascript):
+    counts, kept, _state = simulate([0, 0.5, 0.5], [1, 0, 0], "right", 1, ZERO_SECOND)
+    numbers = uniforms(ZERO_SECOND)
+    assert [next(numbers)[0] for _ in range(2)][1] == 0
+    assert (kept, counts[0]) == (0, 0)
+    strict = from_javascript["strict"]
+    assert (strict["kept"], strict["counts"]) == (0, counts)
 
 
 def test_runs_fit_their_own_law_and_no_other(from_javascript):
@@ -771,7 +783,7 @@ def test_a_locked_lane_shows_p_and_q_and_nothing_else(page):
         assert page.locator(f".sd-part.sd-{part}:visible").count() == 0, part
     assert status(page).startswith("Locked")
     assert not page.locator("summary").is_visible()
-    assert page.locator("table").inner_text() == ""
+    assert page.locator("table").text_content() == ""
     controls = page.locator(".sd-tokens input, .sd-heat input, .sd-chip input, .sd-button")
     waiting = [node for node in controls.all() if not node.is_disabled()]
     assert [node.inner_text() for node in waiting] == ["Show what happens"]
