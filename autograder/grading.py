@@ -19,7 +19,6 @@ from autograder.results import Cell, whole
 from autograder.submissions import grade_id, is_test
 
 LOGGER = logging.getLogger("autograder.nbgrader")
-LOGGER.propagate = False
 
 OTHER_CELLS = (
     "its source has graded cells added or removed since the class was graded; move the gradebook "
@@ -34,18 +33,19 @@ REASONS = {
 
 @contextlib.contextmanager
 def log_to(path):
-    """Send what nbgrader says to the file at path, and keep its library warnings quiet."""
+    """Send what nbgrader and its libraries say to the file at path, and nowhere else."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(path, mode="a", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
+    root = logging.getLogger()
+    others, root.handlers = root.handlers, [handler]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        LOGGER.removeHandler(handler)
+        root.handlers = others
         handler.close()
 
 

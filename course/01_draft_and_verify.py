@@ -16,7 +16,20 @@
 #
 # {{minutes}} minutes: part A, the rule, takes {{minutes_A}}; part B, the generator and its speed,
 # takes {{minutes_B}}. The place to stop is marked · {{points}} points.
-# You need lists, functions and loops in Python. You need no machine learning.
+# You need Python: lists, functions, loops, and `raise` for an error. You need no machine learning.
+
+# %% [markdown] only="solution"
+# **This is the worked solution** of
+# [the lesson](../../lessons/01_draft_and_verify/01_draft_and_verify.ipynb), with the questions
+# repeated, the answers, why they are so, and what the usual wrong turns give.
+#
+# **Ten minutes only?** The rule: keep guesses before the first difference, then add one token of the
+# target's own. The number: twelve words in 4 passes, 60 ms instead of 120. The three mistakes:
+# keeping later matches, forgetting the bonus, drafting without reading one's own guesses. Read *The
+# idea*, exercise 1, *The race* and the worked example.
+#
+# **Your own notebook**, with all checks, the hidden ones included:
+# `autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb`.
 
 # %% [markdown] part="A"
 # ## What you will be able to do
@@ -44,15 +57,16 @@ except ModuleNotFoundError:
     print("This kernel lacks the course. Choose Kernel > Change Kernel, or start with: make lab")
 
 # %% [markdown]
-# # Part A: the rule
+# ## Part A: the rule
 #
-# ## Twelve words, twice
+# ### Twelve words, twice
 #
 # A language model writes one token at a time. Here a token is a word. To write
 # *cat sat on the mat and the dog sat on the rug*, it runs 12 times. One run is called a **pass**.
 #
 # Below, the same model writes the same 12 words in 4 passes. Words of one pass stand together.
-# ★ marks a word that the model chose itself, ✓ one that was guessed for it and found right.
+# ★ marks a word that the model added itself. ✓ marks one that was guessed for it, and that it would
+# have chosen too.
 
 # %% folded=true
 from specdec.figures import show, text_in_passes
@@ -82,16 +96,16 @@ show(
 # last guess.
 #
 # The text must come out exactly as if the target had written it alone.
-# **Which of these tokens can be kept?** Choose below before you touch anything. Then play: change
-# what the target wants, and watch what comes out.
+# **Which tokens come out of this round?** Choose below before you read on. Then play: change what the
+# target wants, and watch what comes out.
 #
-# *No picture below? Run the next cell. It needs a live kernel only once.*
+# *No picture below? Run the next cell.*
 
 # %% [raw] widget="lane"
 # kind: DraftLane
 # draft: [7, 3, 5, 9]
 # target_next: [7, 6, 5, 9, 2]
-# question: Which tokens come out of this pass?
+# question: Which tokens come out of this round?
 # choices:
 #   - text: "7"
 #     reason: The target also said what it wants at place 2, and that answer is sound. So 6 comes out too.
@@ -123,7 +137,7 @@ lane
 # %% [markdown] minutes=3
 # ## The idea
 #
-# 1. **Draft.** The cheap model guesses k tokens, one after the other.
+# 1. **Draft.** The cheap model guesses k tokens, one after the other. Above, k was 4.
 # 2. **Verify.** The target reads the text and the k guesses in one pass. It gives k + 1 answers:
 #    its own next token after the text, after the first guess, after the second, and so on.
 # 3. **Keep** every guess before the first one that differs from the target's answer.
@@ -140,9 +154,9 @@ lane
 # Take a target that has learnt 7 billion numbers, 2 bytes each: 14 GB. A pass reads them all from
 # memory once. A fast graphics card reads 2,000 GB a second, so that takes 7.0 ms.
 #
-# Each number is multiplied and added once a token: 14 billion operations. The same card does 300
-# trillion a second, so one token takes 0.05 ms of arithmetic, and five take 0.23 ms. The 14 GB are
-# still read only once.
+# For each token every number is used twice, in a multiplication and an addition: 14 billion
+# operations. The same card does 300 trillion a second, so one token takes 0.047 ms of arithmetic,
+# and five take 0.23 ms. The 14 GB are still read only once.
 #
 # So a pass mostly waits for memory, and four more tokens cost next to nothing. Lesson 2 measures how
 # much, and lesson 5 shows when it is no longer true.
@@ -155,7 +169,7 @@ lane
 # | greedy | a model always takes its favourite next token; both models do so here | |
 # | plain decoding | the target alone, one token a pass | 12 passes |
 # | draft token | a guess of the cheap model | |
-# | `target_next[i]` | the target's own choice after the text and i draft tokens | |
+# | `target_next[i]` | the target's own choice after the text and the first i draft tokens | |
 # | accepted | a draft token before the first difference | ✓ |
 # | correction | the target's own token at the first difference | ★ |
 # | bonus | the target's own token after k accepted ones | ★ |
@@ -172,9 +186,9 @@ lane
 # %% [raw] todo="todo_tokens_emitted" minutes=1
 # question: |
 #   The draft is `7 3 5 9`. The target's choices begin `7 3 8`; the other two do not matter.
-#   **How many tokens come out of this pass?**
+#   **How many tokens come out of this round?**
 # right: 3
-# why: The accepted guesses come out, and then one token of the target's own, the correction.
+# why: The text grows by 7 3 8.
 # wrong:
 #   2: You left out the target's own token at the difference. It comes out as well.
 #   4: Four were drafted. What comes out need not be as long as the draft.
@@ -183,7 +197,7 @@ lane
 
 # %% [raw] todo="todo_tokens_accepted" minutes=1
 # question: |
-#   The same pass: draft `7 3 5 9`, target `7 3 8 …`.
+#   The same round: draft `7 3 5 9`, target `7 3 8 …`.
 #   **How many draft tokens were accepted?**
 # right: 2
 # why: 7 and 3. The 8 is the target's own, a correction, not an accepted guess.
@@ -195,7 +209,7 @@ lane
 # %% [raw] todo="todo_all_agree" minutes=1
 # question: |
 #   The draft is `7 3 5 9`, and the target agrees with all four.
-#   **How many tokens come out of this pass?**
+#   **How many tokens come out of this round?**
 # right: 5
 # why: Four accepted and the bonus. The pass gave k + 1 answers, and all were asked about the true text.
 # wrong:
@@ -218,15 +232,15 @@ lane
 #   "[4, 5, 6]": This is the draft as it came. The target disagrees at the second place.
 
 # %% [markdown]
-# Go back to the lane now, if you like, and set the target's answers of these cases. Then set place 2
-# to 6 and back to 3: the answers behind it turn grey, and come alive again. They were asked after
+# Go back to the lane now, if you like, and set the target's answers of the first three cases. Then
+# switch place 2 between 3 and 6: the answers after it come alive and turn grey. They were asked after
 # `7 3`, and they count only when that is the text.
 
 # %% [markdown]
 # ## Write the rule
 
 # %% [markdown] card="verify_greedy" difficulty=2 minutes=9
-# Write the rule of one pass as a function.
+# Write the rule of one round as a function.
 #
 # | `draft` | `target_next` | emitted | why |
 # |---|---|---|---|
@@ -328,7 +342,7 @@ check_verify_greedy_edges(
 # `[1, 2, 3]` and ValueError.
 
 # %% [markdown] card="accepted_count" difficulty=1 minutes=3
-# How many draft tokens does one pass accept?
+# How many draft tokens does one round accept?
 #
 # | `draft` | `target_next` | accepted |
 # |---|---|---|
@@ -398,7 +412,7 @@ check_accepted_count(
 # ## Play again, with your own draft
 #
 # Now you set the draft as well, and its length k from 0 to 8.
-# **Which k is plain decoding? Which draft makes a pass emit 9 tokens?**
+# **Which k is plain decoding? How do you get 9 tokens out of one round?**
 #
 # *No picture below? Run the next cell.*
 
@@ -411,7 +425,7 @@ check_accepted_count(
 # %% [markdown] minutes=1
 # ## Find the bug
 #
-# This function has the bug of a real one. A program that runs language models had it in 2026
+# The bug in this function was real. A program that runs language models had it in 2026
 # ([report](https://github.com/ohdearquant/lattice/issues/243),
 # [repair](https://github.com/ohdearquant/lattice/pull/258)), and promised the same text as plain
 # decoding. All three examples below come out right. It is wrong all the same.
@@ -449,20 +463,20 @@ print(verify_shifted([], [5]), "wanted [5]")
 # ---
 
 # %% [markdown] part="B"
-# # Part B: the generator, and its speed
+# ## Part B: the generator, and its speed
 #
 # Two toy models write the story of the cat.
 #
 # - The **draft** looks at the last word only. After `the` it always says `cat`.
-# - The **target** does the same, except after `the`, where it looks further back: after *and the*
-#   it says `dog`; after *on the* it says `mat`, or `rug` when the sentence is about the dog.
+# - The **target** does the same, except after `the`, where it looks further back. After *and the* it
+#   says `dog`. After *on the* it says `mat`, or `rug` when the sentence is about the dog. At the
+#   start, with nothing before `the`, it says `cat`.
 #
 # Most words are easy: the word before is enough, and the draft gets them right. Real text is like
 # that too, and so real drafts work.
 
 # %% [markdown] minutes=2
-# Plain greedy decoding, and the drafting half of a round, are written for you. Read them; you
-# will need both.
+# Plain decoding, and the drafting half of a round, are written for you. `propose` is yours to use.
 
 # %%
 from specdec.toys import hopeless_draft, look_back_target, one_word_draft
@@ -491,7 +505,7 @@ print(*propose(one_word_draft, ["the"], 3))
 # Here a model is a Python function that answers one question: which token comes next? A real
 # target answers k + 1 such questions in one pass, because it reads k + 1 places at once. Our
 # function can't, so **we write one pass as k + 1 calls**. They stand for one pass, since no answer
-# depends on another. Lesson 2 makes it one call. Until then we count rounds, not calls.
+# depends on another. Lesson 2 makes it one call.
 
 # %% [markdown] minutes=1
 # Round 1, step by step. The target is asked after four texts, and your `verify_greedy` decides.
@@ -525,8 +539,10 @@ print("emitted:", verify_greedy(draft, target_next))
 # - The tokens equal plain greedy generation with the target.
 # - `n_tokens` and `k` may be 0. If one is negative, raise `ValueError`.
 # - The prompt is not changed.
-# - Calls are counted. The number of passes must be exactly right, and the draft may be called at
-#   most k times a pass.
+# - The check counts passes from the calls, and their number must be exactly right. The draft may be
+#   called at most k times a pass.
+# - It also uses a pair of number models, `seven_target` (twice the last token plus 1, modulo 7) and
+#   `seven_draft` (the same, but 5 after 3). Import them from `specdec.toys` to replay a case.
 
 # %% answer="speculative_generate"
 
@@ -534,8 +550,9 @@ print("emitted:", verify_greedy(draft, target_next))
 from specdec.ledger import play, print_rounds
 
 print_rounds(play(speculative_generate, one_word_draft, look_back_target, ["the"], 12, 3))
-print("ten words, the last round cut:")
-print(*speculative_generate(one_word_draft, look_back_target, ["the"], 10, 3))
+print("Ten words, so the last round is cut:")
+print("wanted: cat sat on the mat and the dog sat on")
+print("yours: ", *speculative_generate(one_word_draft, look_back_target, ["the"], 10, 3))
 
 # %% [markdown]
 # Checks: the text, its edges, and the number of passes. More cases run when this is graded.
@@ -651,13 +668,17 @@ check_speculative_generate_rounds(
 #   30: These are the guesses, 10 × 3. They cost draft calls, not passes.
 #   4: That would need accepted guesses. Here none is.
 #   3: That is a perfect draft, which gives four tokens a pass. Here no guess survives.
+#   2.5: Ten tokens, four a pass, would need every guess to be right. Here none is.
+#   11: Each pass gives one token, so ten tokens take as many passes. None is needed at the end.
+#   12: The cat's text had twelve words. Here ten tokens are to be written.
 #   0: The target looks once in every round, and each time its own token comes out.
 
 # %% [markdown] minutes=2
 # ## The race
 #
 # Your generator with three drafts, and plain decoding beside it. Say that plain decoding takes 10 ms
-# a pass. A pass that checks guesses is a little dearer, 12 ms, and each guess of the draft takes 1 ms.
+# a pass. A pass that reads k guesses more is not quite free: say 12 ms. Each guess of the draft takes
+# 1 ms.
 
 # %% free_try="race"
 from specdec.figures import show, text_in_passes
@@ -681,16 +702,16 @@ show(
 )
 
 # %% [markdown]
-# With the rule right, the four texts are the same, word for word. The draft never touches the
-# text. It only decides how often the target runs: 3 passes with a perfect draft, 4 with a draft
-# that sees one word, 12 with `banana`. The hopeless one loses: 12 rounds of 12 + 3 × 1 ms are
-# 180 ms, against 120 ms without a draft. It still writes the right text.
+# With the rule right, the four texts are the same, word for word. What differs is how often the target
+# runs: 3 passes with a perfect draft, 4 with a draft that sees one word, 12 with `banana`. The
+# hopeless one loses: 12 rounds of 12 + 3 × 1 ms are 180 ms, against 120 ms without a draft. It still
+# writes the right text.
 
 # %% [markdown] minutes=3
 # ## How many tokens does a pass give?
 #
-# Call a the chance that a guess is right when all before it were: the **acceptance**. Say a = ½ and
-# k = 2. Toss two coins for the two guesses. Four outcomes are equally likely:
+# The chance that a guess is right when all before it were is called the **acceptance**, *a*. Say
+# *a* = ½ and k = 2. Toss two coins for the two guesses. Four outcomes are equally likely:
 #
 # | first guess | second guess | tokens emitted |
 # |---|---|---|
@@ -701,8 +722,8 @@ show(
 #
 # The mean is (3 + 2 + 1 + 1) / 4 = **7/4**.
 #
-# Another way to count. A round always emits a first token. It emits a second when the first guess was
-# right, chance a; a third when two were right, a²; and so on. So the mean is the sum
+# Another way to count. A round always emits token 1. It emits token 2 when the first guess was right,
+# which has chance *a*. It emits token 3 when two were right, *a*², and so on. So the mean is the sum
 # 1 + a + a² + … + aᵏ. Here are these chances for a = 0.8 and k = 4. They add up to 3.3616.
 
 # %% folded=true
@@ -720,7 +741,10 @@ show(
 #
 # $$1 + a + a^2 + \dots + a^k = \frac{1 - a^{k+1}}{1 - a} \qquad (a \ne 1)$$
 #
-# It takes the same chance a for every guess. That is a model. Real text has easy places and hard
+# For a below 1 and a long draft, aᵏ⁺¹ shrinks to nothing, and 1 / (1 − a) is left: the most that any
+# k can give.
+#
+# The formula takes the same *a* for every guess. That is a model. Real text has easy places and hard
 # ones, like the cat's.
 
 # %% [markdown] card="expected_tokens" difficulty=2 minutes=4
@@ -794,11 +818,12 @@ check_expected_tokens(
 # %% [markdown] minutes=2
 # ### Does the formula hold?
 #
-# Play 1,000 rounds with a = 0.8 and k = 4. The mean should come out near 3.36, within the ± that is
-# printed; it misses that only about once in twenty tries.
+# Play 1,000 rounds with a = 0.8 and k = 4. The mean should come out near 3.36, about within the ±
+# that is printed. You need not read the code, which uses NumPy.
+#
 # **Before you run it: which number of tokens is the commonest in a round, 1, 2, 3, 4 or 5?**
 
-# %%
+# %% folded=true
 import numpy as np
 
 from specdec.figures import round_histogram, show
@@ -819,9 +844,9 @@ show(
 )
 
 # %% [markdown]
-# The formula's 3.36 lies within the error of the simulated 3.31. And yet a round of 3 or 4 tokens is
-# rare, 14 and 10 in 100. The commonest is 5, all guesses right, 39 in 100; then 1, wrong at once, 20
-# in 100. The mean is no typical round.
+# The formula's 3.36 lies within the error of the simulated 3.31. And yet few rounds are like the mean.
+# The commonest number is 5, all guesses right, in 39 of 100 rounds. Then comes 1, wrong at once, in
+# 20. Rounds of 2, 3 and 4 tokens are rarer: 17, 14 and 10.
 
 # %% [markdown] card="speed_estimate" difficulty=1 minutes=3
 # Tokens a pass are not yet speed. A round takes time: the draft guesses k times, one after the other,
@@ -960,13 +985,13 @@ show(
 
 # %% [raw] quiz="quiz_emit_before_check" minutes=1
 # question: |
-#   A reader watches the text grow, and must never see a token that is not the target's. May a drafted
-#   token be shown **before** the target has checked it?
+#   A chat window prints tokens as they come. May it print a drafted token **before** the target has
+#   checked it, and still show exactly the target's text?
 # choices:
-#   A: {text: "Yes, all of them.", reason: "A token that was shown can't be taken back, and any guess may be wrong."}
-#   B: {text: "No.", reason: "Until the pass is done, nobody knows which guesses survive."}
-#   C: {text: "Yes, the first one.", reason: "The first guess may be wrong too; the hopeless draft's always is."}
-#   D: {text: "Yes, after ten right ones in a row.", reason: "Past luck says nothing certain about the next word."}
+#   A: {text: "Yes, a wrong one is corrected in the same round.", reason: "The correction replaces the guess in the text, but the reader has seen it: what was printed was not the target's text."}
+#   B: {text: "No, no drafted token.", reason: "Until the pass is done, nobody knows which guesses survive."}
+#   C: {text: "Yes, the first of each round, since a round always emits one token.", reason: "It does, but that token may be the correction. The hopeless draft's first guess is always wrong."}
+#   D: {text: "Yes, once the acceptance is known to be above 0.9.", reason: "Then one guess in ten is wrong, and nobody knows which before the pass."}
 # right: B
 
 # %% [raw] quiz="quiz_one_pass" minutes=1
@@ -974,10 +999,10 @@ show(
 #   Plain decoding needs four passes for four tokens. Why can a real target answer the four questions
 #   of a round, k = 3, in **one** pass?
 # choices:
-#   A: {text: "It answers less carefully when it checks.", reason: "It is the same model, and its answers are the same as alone."}
-#   B: {text: "The draft has done most of the arithmetic.", reason: "The target uses nothing of the draft's but the guessed tokens."}
+#   A: {text: "Four answers take no more arithmetic than one.", reason: "They take four times as much. It is the reading from memory that is shared."}
+#   B: {text: "The draft has done part of the target's arithmetic.", reason: "The target uses nothing of the draft's but the guessed tokens."}
 #   C: {text: "All four texts are known before the pass begins.", reason: "The guesses stand there already, so no answer has to wait for another. In plain decoding each text ends in the answer before."}
-#   D: {text: "It answers the last question only, and derives the others.", reason: "It gives an answer after each of the four texts, and all four are needed."}
+#   D: {text: "The four answers do not depend on the guesses.", reason: "Each is an answer after the text and some guesses. That is why those after a wrong guess are thrown away."}
 # right: C
 
 # %% [markdown] minutes=1

@@ -1,4 +1,4 @@
-"""Toy models of lesson 1: functions from the words so far to the next word.
+"""Toy models of lesson 1: functions from the tokens so far to the next token.
 
 The cat pair: the draft looks at one word, the target looks back further. They disagree only after
 "the", which is where a reader has to think too.
@@ -34,6 +34,16 @@ def look_back_target(words):
     if before == "on":
         return "rug" if "dog" in words[-5:-1] else "mat"
     return "cat"
+
+
+def seven_target(tokens):
+    """Return the number pair's next token, 0 to 6: twice the last one plus 1, modulo 7."""
+    return (2 * tokens[-1] + 1) % 7
+
+
+def seven_draft(tokens):
+    """Return the guess of the number pair's draft: the target's rule, but 5 after 3."""
+    return 5 if tokens[-1] == 3 else seven_target(tokens)
 
 
 def hopeless_draft(words):

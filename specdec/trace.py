@@ -84,7 +84,9 @@ class Trace:
     @staticmethod
     def _prefix(tokens) -> tuple:
         tokens = plain(tokens)
-        if not isinstance(tokens, list) or not tokens:
+        if tokens == []:
+            raise ValueError("a model was given an empty text; give it the text so far and guesses")
+        if not isinstance(tokens, list):
             raise TypeError(f"a model takes a list of tokens, not {tokens!r}")
         if any(isinstance(token, list) for token in tokens):
             raise TypeError(

@@ -21,7 +21,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
-from traitlets.config import Config
+from traitlets.config import Config, PyFileConfigLoader
 
 from tools.course import (
     ANSWERS,
@@ -68,7 +68,7 @@ def release(lesson: Lesson):
         config.CourseDirectory.assignment_id = lesson.slug
         config.SaveCells.enabled = False
         config.GenerateAssignment.no_database = True
-        config.GenerateAssignment.preprocessors = release_preprocessors()
+        config.merge(release_settings())
         GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
         path = lesson_path(lesson.slug, Path(scratch) / "release")
         notebook = nbformat.read(path, as_version=4)
@@ -76,15 +76,10 @@ def release(lesson: Lesson):
     return notebook
 
 
-def release_preprocessors() -> list[str]:
-    """Return nbgrader's list, with our stubs in place of its own."""
-    default = GenerateAssignment.preprocessors.default_args[0]
-    return [
-        "autograder.release.FriendlyStubs"
-        if p.__name__ == "ClearSolutions"
-        else f"{p.__module__}.{p.__name__}"
-        for p in default
-    ]
+def release_settings() -> Config:
+    """Return what nbgrader_config.py says of releasing: the list of preprocessors."""
+    settings = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
+    return Config(GenerateAssignment=settings.GenerateAssignment)
 
 
 def run(notebook, *, allow_errors: bool = False, timeout: int = 120, cwd: Path = ROOT):

@@ -233,7 +233,7 @@ def verify_greedy(draft, target_next):
         matches += 1
     print(target_next[: matches + 1])
 """,
-        r"is a `return` missing",
+        r"a `return` is missing",
     ),
     Mutant(
         "verify_greedy",
@@ -624,7 +624,7 @@ def speculative_generate(draft_model, target_model, prompt, n_tokens, k):
         sequence += verify_greedy(draft, target_next)
     return sequence[len(prompt):len(prompt) + n_tokens]
 """,
-        r"asked 3 times for 3 guesses\. It gives 4 answers",
+        r"asked 3 times for 3 guesses\. Ask it 4 times",
     ),
 ]
 
@@ -896,7 +896,7 @@ ANSWERS = [
         ("4", r"need accepted guesses"),
         ("3", r"a perfect draft"),
         ("0", r"target looks once in every round"),
-        ("11", AGAIN),
+        ("11", r"None is needed at the end"),
     ),
     *_wrong(
         "todo_bug_input",
@@ -910,9 +910,9 @@ ANSWERS = [
     ),
     *_wrong(
         "quiz_emit_before_check",
-        ('"A"', r"can't be taken back"),
-        ('"C"', r"The first guess may be wrong too"),
-        ('"D"', r"Past luck"),
+        ('"A"', r"the reader has seen it"),
+        ('"C"', r"that token may be the correction"),
+        ('"D"', r"one guess in ten is wrong"),
         ('"E"', r'give one of "A", "B", "C", "D"'),
         ('"No."', r"with the quotes"),
         ("False", r"with the quotes"),
@@ -920,9 +920,9 @@ ANSWERS = [
     ),
     *_wrong(
         "quiz_one_pass",
-        ('"A"', r"the same model"),
+        ('"A"', r"They take four times as much"),
         ('"B"', r"nothing of the draft's but the guessed tokens"),
-        ('"D"', r"an answer after each of the four texts"),
+        ('"D"', r"after the text and some guesses"),
         ('"AC"', r'give one of "A", "B", "C", "D"'),
         ("1", r"with the quotes"),
         ("['C']", r"with the quotes"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from specdec.values import MAX_TEXT, same, show
+from specdec.values import MAX_TEXT, plain, same, show
 
 
 class CheckFailed(AssertionError):
@@ -90,7 +90,10 @@ def call(function, args) -> Outcome:
 
 def not_written(text: str) -> str:
     """Say what to do about a stub's error."""
-    return f"✎ {text or 'Not written yet'}. Write it in the answer cell, then run both cells."
+    return (
+        f"✎ {text or 'Not written yet'}. Write it in the answer cell, without the line that raises "
+        "NotImplementedError, then run both cells."
+    )
 
 
 def is_right(outcome: Outcome, case: Case) -> bool:
@@ -147,8 +150,7 @@ def describe(name: str, case: Case, outcome: Outcome) -> list[str]:
     elif isinstance(outcome.value, types.GeneratorType):
         lines.append("  returned  a generator; put list(…) around it")
     else:
-        forgot = "  (is a `return` missing?)" if outcome.value is None else ""
-        lines.append(f"  returned  {show(outcome.value)}{forgot}")
+        lines.append(f"  returned  {returned(outcome.value, case.want)}")
     if case.wants_error:
         lines.append(f"  wanted    {case.want.__name__}, since {case.why}")
     else:
@@ -156,6 +158,22 @@ def describe(name: str, case: Case, outcome: Outcome) -> list[str]:
     if outcome.changed:
         lines.append(f"  changed its input: {outcome.changed}. Work on a copy: list(…).")
     return lines
+
+
+def returned(value, want) -> str:
+    """Return a wrong value as text, with a word on what kind of thing it should be."""
+    text, value, want = show(value), plain(value), plain(want)
+    if value is None:
+        return f"{text}  (a `return` is missing, or never reached)"
+    if isinstance(value, BaseException) or (
+        isinstance(value, type) and issubclass(value, BaseException)
+    ):
+        return f"{text}  (write `raise`, not `return`, for an error)"
+    if isinstance(want, int | float) and isinstance(value, list):
+        return f"{text}  (a number is wanted, not a list)"
+    if isinstance(want, list) and not isinstance(value, list):
+        return f"{text}  (a list is wanted)"
+    return text
 
 
 def error_text(error: BaseException) -> str:

@@ -9,6 +9,8 @@ from specdec.toys import (
     hopeless_draft,
     look_back_target,
     one_word_draft,
+    seven_draft,
+    seven_target,
 )
 from specdec.trace import Trace
 from specdec.values import plain, show
@@ -21,6 +23,7 @@ from .core import (
     call,
     call_text,
     is_right,
+    returned,
     run_cases,
 )
 
@@ -71,7 +74,26 @@ def _zero_is_false(draft, target_next):
     return [*emitted, target_next[-1]]
 
 
+def _by_identity(draft, target_next):
+    for i, (drafted, wanted) in enumerate(zip(draft, target_next, strict=False)):
+        if drafted is not wanted:
+            return target_next[: i + 1]
+    return target_next
+
+
 VERIFY_MISTAKES = [
+    Mistake(
+        "it looks at the first place only. Is a `return` indented too far, inside the loop?",
+        lambda d, t: t[:1],
+    ),
+    Mistake(
+        "at the mismatch both tokens come out. Only the target's own does.",
+        _by_matches(lambda d, t, a: [*t[:a], d[a], t[a]] if _rejected(d, a) else t),
+    ),
+    Mistake(
+        "tokens are compared with `is`. Compare with == or !=.",
+        _by_identity,
+    ),
     Mistake(
         "the bonus is missing. When every guess is right, the pass has one more answer: "
         "target_next's last.",
@@ -136,14 +158,17 @@ VERIFY_CASES = [
     Case(([7, 7, 7], [7, 7, 8, 7]), [7, 7, 8]),
     Case(([9, 1, 2], [3, 1, 2, 7]), [3]),
     Case((["cat", "sat", "on"], ["mat", "sat", "on", "the"]), ["mat"]),
+    Case(([50000, 7], [int("50000"), 7, 1]), [50000, 7, 1]),  # equal, and not the same object
 ]
 
 VERIFY_EDGES = [
     Case(([], [5]), [5]),
     Case(([0, 0], [0, 0, 0]), [0, 0, 0]),
     Case(([0, 4], [0, 0, 4]), [0, 0]),
+    Case(([5, 0], [5, 0, 7]), [5, 0, 7]),
     Case(([1, 2], [1, 2]), ValueError, "a draft of 2 needs 3 entries in target_next, not 2"),
     Case(([1, 2], [1, 2, 3, 4]), ValueError, "a draft of 2 needs 3 entries in target_next, not 4"),
+    Case(([1, 2], [5]), ValueError, "a draft of 2 needs 3 entries in target_next, not 1"),
     Case(([], []), ValueError, "a draft of 0 needs 1 entry in target_next, not 0"),
 ]
 
@@ -212,6 +237,7 @@ COUNT_CASES = [
     Case(([1], [2, 3]), 0),
     Case(([7, 7, 7, 7], [7, 7, 8, 7, 7]), 2),
     Case(([9, 1, 2], [3, 1, 2, 7]), 0),
+    Case(([1, 3], [3, 0, 0]), 0),
     Case(([], [5]), 0),
     Case(([1, 2], [1, 2]), ValueError, "a draft of 2 needs 3 entries in target_next, not 2"),
 ]
@@ -283,16 +309,6 @@ def check_bug_input(answer) -> None:
 
 
 # --- speculative_generate ----------------------------------------------------------------------
-
-
-def seven_target(tokens):
-    """The number pair's target, vocabulary 0..6: twice the last token plus one, modulo 7."""
-    return (2 * tokens[-1] + 1) % 7
-
-
-def seven_draft(tokens):
-    """The number pair's draft: the target's rule, but 5 after 3."""
-    return 5 if tokens[-1] == 3 else seven_target(tokens)
 
 
 def never_right_draft(tokens):
@@ -502,7 +518,10 @@ def _text_cause(runs, trace: Trace, error: BaseException | None) -> str:
     if isinstance(error, ValueError) and trace.rounds:
         k, asked = len(trace.rounds[0].drafted), len(trace.rounds[0].asked)
         if 0 < k == asked:
-            return f"The target was asked {k} times for {k} guesses. It gives {k + 1} answers."
+            return (
+                f"The target was asked {k} times for {k} guesses. Ask it {k + 1} times: after the "
+                "text, and after each guess."
+            )
     fitting = [m for m in GENERATE_MISTAKES if _explains(m, runs)]
     return f"Likely cause: {fitting[0].cause}" if len(fitting) == 1 else ""
 
@@ -510,8 +529,7 @@ def _text_cause(runs, trace: Trace, error: BaseException | None) -> str:
 def _came_back(outcome) -> str:
     if outcome.error is not None:
         return f"raised    {type(outcome.error).__name__}: {outcome.error}"  # not cut: it explains
-    forgot = "  (is a `return` missing?)" if outcome.value is None else ""
-    return f"returned  {show(outcome.value)}{forgot}"
+    return f"returned  {returned(outcome.value, [])}"
 
 
 def _explains(mistake: Mistake, runs) -> bool:
@@ -559,11 +577,15 @@ def check_speculative_generate_rounds(generate, verify_greedy=None, cases=ROUND_
 
 def _round_cause(case: Generation, trace: Trace) -> str:
     """Name the cause of a wrong number of passes, where the calls show it."""
-    if case.k and not trace.draft_calls:
+    if case.k and not trace.draft_calls and trace.passes == case.n_tokens:
         return (
             "The draft was never asked: this is plain greedy decoding. Draft k tokens, then check "
             "them in one pass."
         )
+    if case.k and not trace.draft_calls:
+        return "The draft was never asked. Let draft_model guess, and target_model check."
+    if case.k and trace.passes > 1 and sum(bool(r.drafted) for r in trace.rounds) == 1:
+        return "The draft guessed in the first round only. Draft anew in every round."
     if any(len(set(r.draft_prefixes)) < len(r.draft_prefixes) for r in trace.rounds):
         return (
             "The draft was asked twice about the same text. Feed each guess back before asking "
@@ -607,6 +629,18 @@ EXPECTED_MISTAKES = [
     Mistake(
         "a = 1 divides by zero. Every guess is right then: k + 1 tokens.",
         lambda a, k: (1 - a ** (k + 1)) / (1 - a),
+    ),
+    Mistake(
+        "at a = 1 every guess is right: k guesses, and the bonus on top.",
+        lambda a, k: float(k) if a == 1 else _sum(a, k),
+    ),
+    Mistake(
+        "^ is no power in Python. Write a ** k.",
+        lambda a, k: a ^ k,
+    ),
+    Mistake(
+        "brackets are missing: (1 - …) / (1 - a).",
+        lambda a, k: float(k + 1) if a == 1 else 1 - a ** (k + 1) / (1 - a),
     ),
     Mistake(
         "the sum stops one term too early, or the exponent is k. It is k + 1: a pass of k guesses "
@@ -711,6 +745,10 @@ SPEED_MISTAKES = [
     Mistake(
         "k + 1 tokens a round would need every guess to be right. Use the mean, expected_tokens.",
         lambda a, k, d, v: (k + 1) / (v + k * d),
+    ),
+    Mistake(
+        "brackets are missing around the time of a round.",
+        lambda a, k, d, v: _sum(a, k) / k * d + v,
     ),
     Mistake(
         "it is the time of a round. Divide the tokens of a round by it.",

@@ -6,6 +6,9 @@ from importlib.resources import files
 from specdec.widgets.draft_lane import DraftLane
 from specdec.widgets.question import Choice, Question
 from specdec.widgets.quiz import Quiz
+from specdec.widgets.sampling_lane import SamplingLane
+
+LANES = {"DraftLane": DraftLane, "SamplingLane": SamplingLane}
 
 
 def load_widget(lesson: str, name: str):
@@ -20,7 +23,7 @@ def load_widget(lesson: str, name: str):
         return Quiz([Question(q["prompt"], choices(q)) for q in settings["questions"]])
     if "choices" in settings:
         settings["choices"] = choices(settings)
-    return DraftLane(**settings)
+    return LANES[kind](**settings)
 
 
 def choices(settings: dict) -> list[Choice]:

@@ -106,7 +106,8 @@ def test_run_all_reaches_the_last_cell(lab, untouched):
 def test_an_unwritten_exercise_says_so_in_one_line(lab, untouched):
     cell = untouched.scroll_to(place_of(lab, "check_verify_greedy(verify_greedy)"))
     assert cell.locator(".jp-OutputArea").inner_text().strip() == (
-        "✎ verify_greedy is not written yet. Write it in the answer cell, then run both cells."
+        "✎ verify_greedy is not written yet. Write it in the answer cell, without the line that "
+        "raises NotImplementedError, then run both cells."
     )
 
 

@@ -4,17 +4,20 @@ import contextlib
 import copy
 import csv
 import json
+import logging
 import os
 import shutil
 import sqlite3
 import sys
 import tomllib
+import warnings
 
 import nbformat
 import pytest
 from make_course import LESSON, source_notebook
 
 from autograder.__main__ import main
+from autograder.grading import log_to
 from autograder.preprocessors import ENDLESS
 
 
@@ -519,3 +522,12 @@ def test_unexpected_errors_are_one_sentence(monkeypatch, capsys):
 
     monkeypatch.setattr("autograder.course.Course.find", broken)
     assert "unexpected KeyError" in refused(["grade", LESSON], capsys)
+
+
+def test_libraries_complain_into_the_log_only(tmp_path, capfd):
+    log = tmp_path / "nbgrader.log"
+    with log_to(log):
+        logging.getLogger("tornado.general").error("a socket closed early")
+        warnings.warn("an old name", DeprecationWarning, stacklevel=1)
+    assert "a socket closed early" in log.read_text()
+    assert capfd.readouterr() == ("", "")

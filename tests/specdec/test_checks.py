@@ -115,7 +115,7 @@ def test_a_changed_input_is_named():
 
 def test_a_generator_and_a_missing_return_are_explained():
     assert "put list(…) around it" in verdict(lambda n: (i for i in range(n)))
-    assert "is a `return` missing?" in verdict(lambda n: None)
+    assert "a `return` is missing" in verdict(lambda n: None)
 
 
 def test_a_stub_is_not_a_mistake():

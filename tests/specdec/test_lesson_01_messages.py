@@ -45,7 +45,7 @@ ASK = "answers = [target_model(sequence + draft[:i]) for i in range(k + 1)]\n"
             DRAFT
             + "answers = [target_model(sequence + draft[:i]) for i in range(k)]\n"
             + "sequence += verify_greedy(draft, answers)",
-            "The target was asked 3 times for 3 guesses. It gives 4 answers.",
+            "The target was asked 3 times for 3 guesses. Ask it 4 times",
         ),
         (
             DRAFT + ASK + "sequence.append(verify_greedy(draft, answers))",
@@ -206,3 +206,84 @@ def test_a_refused_zero_is_shown_as_it_is():
 )
 def test_slips_in_speed_estimate(formula, says):
     assert says in message(checks.check_speed_estimate, formula, expected_tokens)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return target_next[:1]", "inside the loop?"),
+        (
+            "for i in range(len(draft)):\n"
+            "    if draft[i] != target_next[i]:\n"
+            "        return draft[:i + 1] + [target_next[i]]\n"
+            "return list(target_next)",
+            "both tokens come out",
+        ),
+        (
+            "for i in range(len(draft)):\n"
+            "    if draft[i] is not target_next[i]:\n"
+            "        return target_next[:i + 1]\n"
+            "return list(target_next)",
+            "compared with `is`",
+        ),
+    ],
+)
+def test_slips_in_verify_greedy(body, says):
+    lines = ["def verify(draft, target_next):", *(f"    {line}" for line in body.splitlines())]
+    names = {}
+    exec("\n".join(lines), names)
+    assert says in message(checks.check_verify_greedy, names["verify"])
+    assert "token 0" not in message(checks.check_verify_greedy_edges, names["verify"])
+
+
+def test_a_length_test_that_comes_too_late():
+    def verify(draft, target_next):
+        for i, drafted in enumerate(draft):
+            if drafted != target_next[i]:
+                return target_next[: i + 1]
+        if len(target_next) != len(draft) + 1:
+            raise ValueError
+        return list(target_next)
+
+    assert "not 1" in message(checks.check_verify_greedy_edges, verify)
+
+
+def test_an_error_returned_instead_of_raised():
+    def verify(draft, target_next):
+        if len(target_next) != len(draft) + 1:
+            return ValueError("length")
+        return verify_greedy(draft, target_next)
+
+    assert "write `raise`, not `return`" in message(checks.check_verify_greedy_edges, verify)
+
+
+def test_a_list_where_a_number_is_wanted():
+    text = message(checks.check_accepted_count, lambda draft, target_next: draft)
+    assert "a number is wanted, not a list" in text
+
+
+def test_a_draft_made_once():
+    def generate(draft_model, target_model, prompt, n_tokens, k):
+        sequence = list(prompt)
+        draft = propose(draft_model, sequence, k)
+        while len(sequence) < len(prompt) + n_tokens:
+            answers = [target_model(sequence + draft[:i]) for i in range(k + 1)]
+            sequence += verify_greedy(draft, answers)
+        return sequence[len(prompt) :][:n_tokens]
+
+    text = message(checks.check_speculative_generate_rounds, generate, verify_greedy)
+    assert "Draft anew in every round." in text
+
+
+def test_brackets_and_powers():
+    text = message(
+        checks.check_expected_tokens,
+        lambda a, k: k + 1 if a == 1 else 1 - a ** (k + 1) / (1 - a),
+    )
+    assert "brackets are missing" in text
+    text = message(checks.check_expected_tokens, lambda a, k: (1 - a ^ (k + 1)) / (1 - a))
+    assert "^ is no power" in text
+    text = message(
+        checks.check_speed_estimate, lambda a, k, d, v: expected_tokens(a, k) / k * d + v
+    )
+    assert "brackets are missing around the time" in text

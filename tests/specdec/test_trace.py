@@ -66,6 +66,8 @@ def test_a_model_refuses_endless_questions_with_a_sentence():
 def test_a_model_takes_only_a_list_of_tokens():
     with pytest.raises(TypeError, match="a list of tokens"):
         trace().draft("the")
+    with pytest.raises(ValueError, match="an empty text"):
+        trace().target([])
 
 
 # The tables of lesson 1: rounds, draft calls, accepted, and milliseconds at 12 ms and 1 ms.
