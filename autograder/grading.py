@@ -1,6 +1,7 @@
-"""Run nbgrader for one lesson. This is the only module that knows how cells are executed."""
+"""Run nbgrader's own steps for one lesson: release, gradebook, feedback, export."""
 
 import contextlib
+import copy
 import logging
 import tempfile
 import warnings
@@ -10,13 +11,12 @@ import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.plugins import CsvExportPlugin
-from nbgrader.utils import determine_grade
 
-from autograder import results
+from autograder.engine.plugin import GradeCells, RepairCells
 from autograder.errors import GradingError
-from autograder.preprocessors import ENDLESS, failure_text
-from autograder.results import Cell, whole
-from autograder.submissions import grade_id, is_test
+from autograder.preprocessors import FinishedOutputs
+from autograder.results import whole
+from autograder.staging import stage
 
 LOGGER = logging.getLogger("autograder.nbgrader")
 
@@ -24,11 +24,6 @@ OTHER_CELLS = (
     "its source has graded cells added or removed since the class was graded; move the gradebook "
     "away and grade again, or take the change back"
 )
-UNWRITTEN_ERRORS = ("NotImplementedError", "NotWrittenYet")
-REASONS = {
-    "DeadKernelError": "its code ended the Python process it ran in; nothing could be graded",
-    "UnresponsiveKernelError": "its code could not be stopped; nothing could be graded",
-}
 
 
 @contextlib.contextmanager
@@ -49,13 +44,14 @@ def log_to(path):
         handler.close()
 
 
-def _convert(kind, course, directory, folder=None):
+def _convert(kind, course, directory, folder=None, **settings):
     """Run one of nbgrader's converters; whatever goes wrong there becomes a GradingError.
 
     With a folder, only the lesson's notebook in it is converted: nbgrader's own search takes
-    brackets in a student's name for a pattern.
+    brackets in a student's name for a pattern. settings are traits of the converter.
     """
-    converter = kind(coursedir=directory, config=course.config, log=LOGGER, force=True)
+    settings = {"config": course.config, **settings}
+    converter = kind(coursedir=directory, log=LOGGER, force=True, **settings)
     causes = []  # nbgrader logs the cause and raises a general error in its place
     convert = converter.convert_single_notebook
 
@@ -77,11 +73,8 @@ def _convert(kind, course, directory, folder=None):
 
 
 def _reason(error):
-    name = type(error).__name__
-    if name in REASONS:
-        return REASONS[name]
     lines = str(error).strip().splitlines()
-    return f"nbgrader could not process it: {name}{': ' + lines[0] if lines else ''}"
+    return f"nbgrader could not process it: {type(error).__name__}{': ' + lines[0] if lines else ''}"
 
 
 def release(course, lesson):
@@ -107,59 +100,68 @@ def register(course, lesson):
         return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
 
-def autograde(course, lesson, student, submitted):
-    """Grade one student's notebook, taken from the folder `submitted`; return its cells.
+def released(course, lesson):
+    """Return the lesson's release notebook; nothing is entered in a gradebook."""
+    settings = copy.deepcopy(course.config)
+    settings.SaveCells.enabled = False
+    settings.GenerateAssignment.no_database = True
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = course.directory(lesson)
+        directory.release_directory = scratch
+        _convert(GenerateAssignment, course, directory, config=settings)
+        return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
-    Points go to the gradebook, the graded notebook to the autograded folder.
+
+def store(course, lesson, student, result, extras, folder):
+    """Put a finished engine Result into the gradebook, through nbgrader's own Autograde.
+
+    So late penalties, time stamps, marks by hand and comments are as nbgrader makes them.
+    extras are files that were handed in beside the notebook. The graded notebook is written
+    below folder, a scratch folder, as folder/autograded/STUDENT/LESSON; returns that path.
     """
     directory = course.directory(lesson)
-    directory.submitted_directory = str(submitted)
-    _convert(Autograde, course, directory, submitted / student / lesson)
-    graded = course.folder("autograded", lesson, student) / f"{lesson}.ipynb"
-    return read_cells(nbformat.read(graded, as_version=4))
+    directory.submitted_directory = str(folder / "submitted")
+    directory.autograded_directory = str(folder / "autograded")
+    notebook = nbformat.from_dict(result.notebook)
+    stage(notebook, folder / "submitted", lesson, student, extras)
+    plan = Autograde(config=course.config)
+    notes = [problem.message for problem in result.problems]
+    _convert(
+        Autograde,
+        course,
+        directory,
+        folder / "submitted" / student / lesson,
+        sanitize_preprocessors=_without(plan.sanitize_preprocessors, RepairCells),
+        autograde_preprocessors=_without(
+            plan.autograde_preprocessors, GradeCells, FinishedOutputs(notebook, notes)
+        ),
+    )
+    return folder / "autograded" / student / lesson
 
 
-def feedback(course, lesson, student):
-    """Write the HTML feedback of one graded student."""
+def _without(parts, kind, substitute=None):
+    """Return a list of preprocessors with those of a kind replaced, or left out."""
+    name = f"{kind.__module__}.{kind.__name__}"
+    kept = [substitute if part in (kind, name) else part for part in parts]
+    return [part for part in kept if part is not None]
+
+
+def feedback(course, lesson, student, folder):
+    """Write the HTML feedback of one graded student below folder; return the student's folder."""
     graded = course.folder("autograded", lesson, student)
-    _convert(GenerateFeedback, course, course.directory(lesson), graded)
+    directory = course.directory(lesson)
+    directory.feedback_directory = str(folder / "feedback")
+    _convert(GenerateFeedback, course, directory, graded)
+    return folder / "feedback" / student / lesson
 
 
-def read_cells(node):
-    """Return the outcome of each graded cell of an autograded notebook."""
-    return [_outcome(cell) for cell in node.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-
-
-def _outcome(cell):
-    points, most = determine_grade(cell, LOGGER)
-    name = grade_id(cell)
-    if points is None or not is_test(cell):
-        return Cell(name, whole(points or 0), whole(most), results.MANUAL, "marked by hand")
-    status, message = results.PASSED, ""
-    if points < most:
-        status, message = _failure(cell, points)
-    return Cell(name, whole(points), whole(most), status, message)
-
-
-def _failure(cell, points):
-    for output in cell.outputs:
-        if output.output_type == "error":
-            text = failure_text(output)
-            if text == ENDLESS:
-                return results.TIMEOUT, text
-            if output.ename in UNWRITTEN_ERRORS:
-                return results.UNWRITTEN, text
-            status = results.ERROR if text.startswith(f"{output.ename}:") else results.FAILED
-            return status, text
-        if output.output_type == "stream" and output.name == "stderr":
-            return results.FAILED, f"the cell printed a warning: {output.text.strip()}"
-    return (results.PARTIAL if points else results.FAILED), "some of its cases failed"
-
-
-def add_student(course, student):
-    """Enter a student in the gradebook, so that the exported grades name everyone."""
+def add_students(course, students):
+    """Enter students in the gradebook, so that the exported grades name everyone."""
     with Gradebook(course.gradebook_url, course.directory("").course_id) as gradebook:
-        gradebook.update_or_create_student(student)
+        known = {student.id for student in gradebook.students}
+        for student in students:
+            if student not in known:
+                gradebook.add_student(student)
 
 
 def gradebook_points(course, lesson):

@@ -21,15 +21,19 @@ class HandIn:
     """One student's readable hand-in for a lesson."""
 
     student: str
-    folder: Path
+    path: Path
     notebook: Notebook
 
+    @property
+    def folder(self):
+        return self.path.parent
 
-def stage(notebook, submitted, lesson, student, extras=()):
-    """Write a notebook, and the files of extras beside it, as submitted/student/lesson/…"""
+
+def stage(node, submitted, lesson, student, extras=()):
+    """Write a notebook node, and the files of extras beside it, as submitted/student/lesson/…"""
     target = submitted / student / lesson
     target.mkdir(parents=True)
-    nbformat.write(notebook.node, target / f"{lesson}.ipynb")
+    nbformat.write(node, target / f"{lesson}.ipynb")
     for file in extras:
         shutil.copy(file, target / file.name)
 
@@ -49,7 +53,7 @@ def read_hand_in(course, lesson, student):
     if found != lesson:
         raise GradingError(f"{path} is the notebook of {found}, not of {lesson}.", "other_lesson")
     notebook.problems = problems + notebook.problems
-    return HandIn(student, folder, notebook)
+    return HandIn(student, path, notebook)
 
 
 def _other_name(folder, lesson):
