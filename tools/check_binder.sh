@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$python" -m venv "$scratch/r2d"
 "$scratch/r2d/bin/pip" install --quiet jupyter-repo2docker
-"$scratch/r2d/bin/jupyter-repo2docker" --no-build . 2>"$scratch/log" || {
+"$scratch/r2d/bin/jupyter-repo2docker" --no-build . >"$scratch/log" 2>&1 || {
     cat "$scratch/log"
     exit 1
 }

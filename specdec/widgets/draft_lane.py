@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import traitlets
 
 from specdec.widgets.base import CourseWidget, front_end, picture_bundle
+from specdec.widgets.question import TEXT as QUESTION_TEXT
 from specdec.widgets.question import as_json, as_question
 
 MAX_DRAFT = 8
@@ -57,12 +58,7 @@ TEXT = {
     "reset": "Reset",
     "predict": "Predict first",
     "commit": "Show what happens",
-    "choose_first": "Choose an answer first.",
-    "right": "Right.",
-    "wrong": "Not this time.",
-    "mark_right": "right",
-    "mark_wrong": "wrong",
-    "your_choice": "your choice",
+    **QUESTION_TEXT,
 }
 
 

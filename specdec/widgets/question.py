@@ -3,6 +3,16 @@
 import re
 from typing import NamedTuple
 
+# Strings that the lane's prediction and the quiz share.
+TEXT = {
+    "choose_first": "Choose an answer first.",
+    "right": "Right.",
+    "wrong": "Not this time.",
+    "mark_right": "right",
+    "mark_wrong": "wrong",
+    "your_choice": "your choice",
+}
+
 
 class Choice(NamedTuple):
     """One choice of a question: its text, why it is right or wrong, and whether it is right."""

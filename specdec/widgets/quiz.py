@@ -3,6 +3,7 @@
 import traitlets
 
 from specdec.widgets.base import CourseWidget, front_end
+from specdec.widgets.question import TEXT as QUESTION_TEXT
 from specdec.widgets.question import as_json, as_question, letter
 
 TEXT = {
@@ -14,12 +15,7 @@ TEXT = {
     "count": "Question {n} of {total}",
     "check": "Check",
     "again": "Try again",
-    "choose_first": "Choose an answer first.",
-    "right": "Right.",
-    "wrong": "Not this time.",
-    "mark_right": "right",
-    "mark_wrong": "wrong",
-    "your_choice": "your choice",
+    **QUESTION_TEXT,
     "progress": "{right} of {total} right",
     "answers": "Answers and reasons",
 }

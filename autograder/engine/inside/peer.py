@@ -7,6 +7,7 @@ to them is copied back afterwards.
 """
 
 import builtins
+import operator
 
 import numpy as np
 
@@ -316,7 +317,9 @@ def _snapshot(item):
         return item.copy()
     if isinstance(item, bytearray):
         return bytes(item)
-    return list(item.items()) if isinstance(item, dict) else list(item)
+    if isinstance(item, dict):
+        return [part for pair in item.items() for part in pair]
+    return list(item)
 
 
 def _changed(item, old):
@@ -325,12 +328,8 @@ def _changed(item, old):
     if isinstance(item, bytearray):
         return bytes(item) != old
     if isinstance(item, dict):
-        now = list(item.items())
-        return len(now) != len(old) or any(
-            a is not c or b is not d for (a, b), (c, d) in zip(now, old, strict=True)
-        )
-    now = list(item)
-    return len(now) != len(old) or any(a is not b for a, b in zip(now, old, strict=True))
+        item = [part for pair in item.items() for part in pair]
+    return len(item) != len(old) or not all(map(operator.is_, item, old))
 
 
 def _overwrite(item, new):

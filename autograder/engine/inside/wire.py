@@ -35,6 +35,7 @@ _DTYPES = frozenset(
 )  # fmt: skip
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 _from_json = json.JSONDecoder().decode
+_SCALARS = frozenset({type(None), bool, int, float, str})  # are JSON as they are
 _MAX_TEXT_ITEM = 1024  # characters in one item of a text array
 _NAMED_TYPES = {
     t.__name__: t for t in (bool, int, float, complex, str, bytes, list, tuple, dict, set)
@@ -68,7 +69,10 @@ class Channel:
 
     def send(self, message, blob=b""):
         """Send one frame. Raises TooBigError for one above the limits, LostError at the end."""
-        text = _to_json(message).encode()
+        try:
+            text = _to_json(message).encode()
+        except ValueError as error:
+            raise TooBigError("a number with too many digits can't be passed on") from error
         if len(text) > MAX_JSON or len(blob) > MAX_BLOB:
             raise TooBigError(f"a value of {len(text) + len(blob)} bytes is too large to pass on")
         try:
@@ -148,12 +152,8 @@ class Encoder:
     def encode(self, value):
         """Return the JSON form of `value`; raises TooBigError for one too deep or too large."""
         kind = type(value)
-        if value is None or kind in (bool, float):
+        if kind in _SCALARS:
             return value
-        if kind is str:
-            return value
-        if kind is int:
-            return self._int(value)
         if id(value) in self.known:
             return ["arg", self.known[id(value)]]
         self._depth += 1
@@ -173,12 +173,9 @@ class Encoder:
             if number is not None:
                 self.known[id(value)] = number
 
-    def _int(self, value):
-        if value.bit_length() > MAX_INT_DIGITS * 3:
-            raise TooBigError("an integer of more than 3,600 digits can't be passed on")
-        return value
-
     def _items(self, values):
+        if type(values) in (list, tuple) and _SCALARS.issuperset(map(type, values)):
+            return list(values)
         return [self.encode(item) for item in values]
 
     def _container(self, value, kind):
@@ -199,7 +196,7 @@ class Encoder:
     def _sequence(self, tag, base, value):
         if tag in "ls":
             self.mutables.append(value)
-        return [tag, self._items(base.__iter__(value))]
+        return [tag, self._items(value if type(value) is base else base.__iter__(value))]
 
     def _dict(self, value):
         self.mutables.append(value)
@@ -213,7 +210,7 @@ class Encoder:
         if kind is slice:
             return ["S", self._items((value.start, value.stop, value.step))]
         if kind is Fraction:
-            return ["F", self._int(value.numerator), self._int(value.denominator)]
+            return ["F", value.numerator, value.denominator]
         if kind is Decimal:
             return ["D", str(value)]
         if value is Ellipsis:
@@ -230,7 +227,7 @@ class Encoder:
         if issubclass(kind, tuple) and _are_names(fields) and len(fields) == tuple.__len__(value):
             return ["N", kind.__name__, list(fields), self._items(tuple.__iter__(value))]
         if issubclass(kind, bool | int):
-            return self._int(int.__add__(value, 0))
+            return int.__add__(value, 0)
         if issubclass(kind, float):
             return float.__mul__(value, 1.0)
         if issubclass(kind, str):
@@ -293,9 +290,7 @@ class Decoder:
         if self._nodes > MAX_NODES or depth > MAX_DEPTH + 2:
             raise WireError("a value above the limits")
         kind = type(part)
-        if part is None or kind in (bool, float, str):
-            return part
-        if kind is int:
+        if kind in _SCALARS:
             return part
         if kind is not list or not part or type(part[0]) is not str:
             raise WireError("a value without a tag")
@@ -311,6 +306,9 @@ class Decoder:
     def _items(self, depth, parts):
         if type(parts) is not list:
             raise WireError("a list was expected")
+        if _SCALARS.issuperset(map(type, parts)):
+            self._nodes += len(parts)
+            return parts
         return [self.decode(item, depth) for item in parts]
 
     def _mutable(self, container):
