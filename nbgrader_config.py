@@ -67,7 +67,12 @@ c.GenerateAssignment.preprocessors = [
 # Hand-ins are graded by the engine, also by plain `nbgrader autograde` and in the formgrader.
 configure(c, policy_for="autograder.policy.policy_for")
 c.GradeCells.limits = {"cell": 10, "test": 10, "submission": 90}  # seconds
-c.GenerateFeedback.preprocessors.append("autograder.preprocessors.WrapLines")
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "autograder.preprocessors.HideTests",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    "autograder.preprocessors.WrapLines",
+]
 
 c.Course.text = "course/{lesson}.py"
 c.Course.build_source = ["{python}", "-m", "tools.build", "source", "{lesson}"]

@@ -52,6 +52,7 @@ def build_parser():
     grade.add_argument(
         "--jobs", metavar="N", type=_jobs, help="grade N at the same time (default: one a core)"
     )
+    grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
         "--unsafe-no-sandbox",
         action="store_true",
@@ -110,14 +111,17 @@ def run_grade(args):
 
     course = Course.find(args.course)
     lesson = course.find_lesson(args.lesson)
-    options = Options(args.student, args.force, args.jobs, args.unsafe_no_sandbox)
+    options = Options(
+        args.student, args.force, args.jobs, args.unsafe_no_sandbox, not args.no_feedback
+    )
     if options.unsafe:
         warn_unsafe()
     with progress() as say:
         lines, grades = grade(course, lesson, options, say)
     print_class(lesson, lines)
     print(f"grades: {grades}")
-    print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")
+    if options.feedback:
+        print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")
     return 0
 
 

@@ -1,8 +1,9 @@
 """Grade everybody's hand-in of one lesson; one that fails never stops the others.
 
-Workers grade, this process alone writes. A student's record is removed before anything of theirs
-is written, and comes back last: whenever the process is killed, the next run grades again what
-has no record, and writing the same grades twice does no harm.
+Workers grade, this process alone writes. A student's record and feedback are removed before
+anything else of theirs is written, and the record comes back last: whenever the process is
+killed, the next run grades again what has no record, and writing the same grades twice does no
+harm. Feedback is made where there is none.
 """
 
 import hashlib
@@ -16,11 +17,13 @@ from autograder import engine, grading
 from autograder.check import plain
 from autograder.engine import sandbox
 from autograder.errors import GradingError
+from autograder.feedback import settings_of
+from autograder.gradebook import GradeWriter
 from autograder.lock import only_one
 from autograder.results import Problem, Result
-from autograder.staging import extra_files, read_hand_in
+from autograder.staging import extra_files, read_hand_in, stage
 from autograder.submissions import read_source
-from autograder.work import grade_all
+from autograder.work import Workers
 
 STOP_AT = "AUTOGRADER_STOP_AT"  # for tests: "STEP:N" kills this process at the Nth time of a step
 
@@ -44,12 +47,14 @@ class Options:
     force     also what has not changed since it was last graded
     jobs      how many workers; None for one a core
     unsafe    run the students' code without a sandbox
+    feedback  also write the pages that students get
     """
 
     student: str | None = None
     force: bool = False
     jobs: int | None = None
     unsafe: bool = False
+    feedback: bool = True
 
 
 def grade(course, lesson, options=None, progress=lambda done, total, student: None):
@@ -65,8 +70,10 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
         course.ensure_source(lesson)
         with grading.log_to(course.results_folder(lesson) / "nbgrader.log"):
             released = grading.register(course, lesson)
-            grading.add_students(course, students)
-            lines = _Batch(course, lesson, released, options).run(students, progress)
+            jobs = min(options.jobs or os.cpu_count() or 1, len(students))
+            with GradeWriter(course, lesson, grading.LOGGER) as writer, Workers(jobs) as workers:
+                batch = _Batch(course, lesson, released, options, writer)
+                lines = batch.run(students, workers, progress)
             _add_gradebook_points(course, lesson, lines)
             return lines, grading.export(course)
 
@@ -104,10 +111,12 @@ def _students(course, lesson, student):
 class _Batch:
     """What is the same for all hand-ins of one run."""
 
-    def __init__(self, course, lesson, released, options):
+    def __init__(self, course, lesson, released, options, writer):
+        self.writer = writer
         self.course, self.lesson, self.options = course, lesson, options
         self.results = course.results_folder(lesson)
         self.parts = self.results / "parts"
+        self.lesson_files = grading.lesson_files(course, lesson)
         self.source = read_source(course.source_notebook(lesson))
         self.common = {
             **course.engine_options(lesson),
@@ -115,17 +124,20 @@ class _Batch:
             "released_nb": released,
             "sandbox": "off" if options.unsafe else "required",
         }
+        self.page_settings = settings_of(course.config)
         self.lines = {}
         self.waiting = {}  # student -> (HandIn, digest) of what workers have
 
-    def run(self, students, progress):
+    def run(self, students, workers, progress):
         """Return the students' Graded lines, in their order."""
+        self.writer.add_students(students)
         shutil.rmtree(self.parts, ignore_errors=True)
-        jobs = self.options.jobs or os.cpu_count() or 1
-        for student, outcome in grade_all(self._tasks(students), min(jobs, len(students))):
+        for student, outcome in workers.do("grade", self._tasks(students)):
             hand_in, digest = self.waiting.pop(student)
             self.lines[student] = self._finish(hand_in, digest, outcome)
             progress(len(self.lines), len(students), student)
+        if self.options.feedback:
+            self._write_feedback(students, workers)
         shutil.rmtree(self.parts, ignore_errors=True)
         return [self.lines[student] for student in students]
 
@@ -170,26 +182,59 @@ class _Batch:
     # -- writing --------------------------------------------------------------------------------
 
     def _write(self, hand_in, graded):
-        student, parts = hand_in.student, self.parts
-        self._record_file(student).unlink(missing_ok=True)
-        _reached("unrecorded")
-        shutil.rmtree(parts, ignore_errors=True)
+        student, page = hand_in.student, self._page(hand_in.student)
+        node = grading.graded_notebook(self.course, self.lesson, student, graded)
+        self.writer.add_checksums(node)
         extras = extra_files(hand_in)
-        folder = grading.store(self.course, self.lesson, student, graded, extras, parts)
+        folder = stage(node, self.parts / student, self.lesson, extras, self.lesson_files)
+        self._record_file(student).unlink(missing_ok=True)
+        page.unlink(missing_ok=True)
+        _reached("unrecorded")
+        self.writer.write(student, node, _timestamp(extras))
         _reached("stored")
-        self._swap(folder, "autograded", student)
-        folder = grading.feedback(self.course, self.lesson, student, parts)
-        self._swap(folder, "feedback", student)
+        self._swap(folder, self.course.folder("autograded", self.lesson, student))
 
-    def _swap(self, folder, step, student):
+    def _page(self, student):
+        return self.course.folder("feedback", self.lesson, student) / f"{self.lesson}.html"
+
+    def _write_feedback(self, students, workers):
+        """Make the pages of all graded students that have none."""
+        missing = [
+            student
+            for student in students
+            if not self.lines[student].result.ungraded and not self._page(student).is_file()
+        ]
+        for student, outcome in workers.do("render", map(self._feedback_task, missing)):
+            if "error" in outcome:
+                problem = Problem("feedback", f"its feedback is missing: {outcome['error']}")
+                self.lines[student].result.problems.append(problem)
+                continue
+            page = self._page(student)
+            page.parent.mkdir(parents=True, exist_ok=True)
+            part = page.with_suffix(".part")
+            part.write_text(outcome["page"], encoding="utf-8")
+            _reached("page")
+            os.replace(part, page)
+
+    def _feedback_task(self, student):
+        graded = self.course.folder("autograded", self.lesson, student) / f"{self.lesson}.ipynb"
+        return student, {
+            "notebook": graded.read_text(encoding="utf-8"),
+            "names": {"notebook": self.lesson, "assignment": self.lesson, "student": student},
+            "settings": self.page_settings,
+            **self.writer.feedback_data(student),
+        }
+
+    def _swap(self, folder, target):
         """Put a finished folder in its place; what was there goes."""
-        target = self.course.folder(step, self.lesson, student)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            os.replace(target, self.parts / f"old-{step}")
-            _reached(f"{step}-removed")
+            old = self.parts / "old"
+            shutil.rmtree(old, ignore_errors=True)
+            os.replace(target, old)
+            _reached("removed")
         os.replace(folder, target)
-        _reached(f"{step}-swapped")
+        _reached("swapped")
 
     # -- records --------------------------------------------------------------------------------
 
@@ -200,7 +245,8 @@ class _Batch:
             total.update(json.dumps(part, sort_keys=True).encode())
         for file in extra_files(hand_in):
             with open(file, "rb") as content:
-                total.update(f"{file.name} {hashlib.file_digest(content, 'sha256').hexdigest()}".encode())
+                found = hashlib.file_digest(content, "sha256").hexdigest()
+            total.update(f"{file.name} {found}".encode())
         return total.hexdigest()
 
     def _record_file(self, student):
@@ -226,6 +272,14 @@ class _Batch:
         _reached("recording")
         os.replace(part, target)
         _reached("recorded")
+
+
+def _timestamp(extras):
+    """Return the text of timestamp.txt, where nbgrader keeps when something was handed in."""
+    for file in extras:
+        if file.name == "timestamp.txt":
+            return file.read_text(encoding="utf-8").strip() or None
+    return None
 
 
 def _add_gradebook_points(course, lesson, lines):

@@ -1,24 +1,27 @@
-"""Run nbgrader's own steps for one lesson: release, gradebook, feedback, export."""
+"""Run nbgrader's own steps for one lesson: release, graded notebooks, export."""
 
 import contextlib
 import copy
 import logging
+import os
 import tempfile
 import warnings
 from pathlib import Path
 
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.plugins import CsvExportPlugin
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveAutoGrades
+from nbgrader.utils import find_all_files
+from traitlets.utils.importstring import import_item
 
-from autograder.engine.plugin import GradeCells, RepairCells
+from autograder.engine.plugin import GradeCells, notes_cell
 from autograder.errors import GradingError
-from autograder.preprocessors import FinishedOutputs
 from autograder.results import whole
-from autograder.staging import stage
 
 LOGGER = logging.getLogger("autograder.nbgrader")
+DONE_ELSEWHERE = (GradeCells, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata)
 
 OTHER_CELLS = (
     "its source has graded cells added or removed since the class was graded; move the gradebook "
@@ -44,14 +47,11 @@ def log_to(path):
         handler.close()
 
 
-def _convert(kind, course, directory, folder=None, **settings):
-    """Run one of nbgrader's converters; whatever goes wrong there becomes a GradingError.
-
-    With a folder, only the lesson's notebook in it is converted: nbgrader's own search takes
-    brackets in a student's name for a pattern. settings are traits of the converter.
-    """
-    settings = {"config": course.config, **settings}
-    converter = kind(coursedir=directory, log=LOGGER, force=True, **settings)
+def _convert(course, directory, config=None):
+    """Run nbgrader's GenerateAssignment; whatever goes wrong there becomes a GradingError."""
+    converter = GenerateAssignment(
+        coursedir=directory, config=config or course.config, log=LOGGER, force=True
+    )
     causes = []  # nbgrader logs the cause and raises a general error in its place
     convert = converter.convert_single_notebook
 
@@ -63,9 +63,6 @@ def _convert(kind, course, directory, folder=None, **settings):
             raise
 
     converter.convert_single_notebook = remember_cause
-    if folder is not None:
-        notebook = str(folder / f"{directory.assignment_id}.ipynb")
-        converter.init_notebooks = lambda: converter.assignments.update({str(folder): [notebook]})
     try:
         converter.start()
     except Exception as error:
@@ -74,12 +71,14 @@ def _convert(kind, course, directory, folder=None, **settings):
 
 def _reason(error):
     lines = str(error).strip().splitlines()
-    return f"nbgrader could not process it: {type(error).__name__}{': ' + lines[0] if lines else ''}"
+    return (
+        f"nbgrader could not process it: {type(error).__name__}{': ' + lines[0] if lines else ''}"
+    )
 
 
 def release(course, lesson):
     """Make the lesson's release notebook from its source, and enter the lesson in the gradebook."""
-    _convert(GenerateAssignment, course, course.directory(lesson))
+    _convert(course, course.directory(lesson))
 
 
 def register(course, lesson):
@@ -91,7 +90,7 @@ def register(course, lesson):
         directory = course.directory(lesson)
         directory.release_directory = scratch
         try:
-            _convert(GenerateAssignment, course, directory)
+            _convert(course, directory)
         except GradingError as error:
             reason = OTHER_CELLS if "submissions associated" in str(error) else error
             raise GradingError(
@@ -108,60 +107,38 @@ def released(course, lesson):
     with tempfile.TemporaryDirectory() as scratch:
         directory = course.directory(lesson)
         directory.release_directory = scratch
-        _convert(GenerateAssignment, course, directory, config=settings)
+        _convert(course, directory, config=settings)
         return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
 
-def store(course, lesson, student, result, extras, folder):
-    """Put a finished engine Result into the gradebook, through nbgrader's own Autograde.
+def graded_notebook(course, lesson, student, result):
+    """Return the notebook of an engine Result as nbgrader's Autograde would leave it.
 
-    So late penalties, time stamps, marks by hand and comments are as nbgrader makes them.
-    extras are files that were handed in beside the notebook. The graded notebook is written
-    below folder, a scratch folder, as folder/autograded/STUDENT/LESSON; returns that path.
+    The preprocessors that Autograde is configured with are run, but for those that grade and
+    those that write into the gradebook.
     """
-    directory = course.directory(lesson)
-    directory.submitted_directory = str(folder / "submitted")
-    directory.autograded_directory = str(folder / "autograded")
-    notebook = nbformat.from_dict(result.notebook)
-    stage(notebook, folder / "submitted", lesson, student, extras)
-    plan = Autograde(config=course.config)
-    notes = [problem.message for problem in result.problems]
-    _convert(
-        Autograde,
-        course,
-        directory,
-        folder / "submitted" / student / lesson,
-        sanitize_preprocessors=_without(plan.sanitize_preprocessors, RepairCells),
-        autograde_preprocessors=_without(
-            plan.autograde_preprocessors, GradeCells, FinishedOutputs(notebook, notes)
-        ),
-    )
-    return folder / "autograded" / student / lesson
+    node = nbformat.from_dict(result.notebook)
+    kept = ("kernelspec", "language_info")
+    node.metadata = nbformat.from_dict({k: v for k, v in node.metadata.items() if k in kept})
+    names = {"notebook": lesson, "assignment": lesson, "student": student}
+    resources = {"nbgrader": {**names, "db_url": course.gradebook_url}}
+    for part in Autograde(config=course.config).autograde_preprocessors:
+        kind = import_item(part) if isinstance(part, str) else part
+        if kind in DONE_ELSEWHERE:
+            continue
+        preprocessor = kind(config=course.config, log=LOGGER)
+        if preprocessor.enabled:
+            node, resources = preprocessor.preprocess(node, resources)
+    if result.problems:
+        node.cells.insert(0, notes_cell([problem.message for problem in result.problems]))
+    return node
 
 
-def _without(parts, kind, substitute=None):
-    """Return a list of preprocessors with those of a kind replaced, or left out."""
-    name = f"{kind.__module__}.{kind.__name__}"
-    kept = [substitute if part in (kind, name) else part for part in parts]
-    return [part for part in kept if part is not None]
-
-
-def feedback(course, lesson, student, folder):
-    """Write the HTML feedback of one graded student below folder; return the student's folder."""
-    graded = course.folder("autograded", lesson, student)
-    directory = course.directory(lesson)
-    directory.feedback_directory = str(folder / "feedback")
-    _convert(GenerateFeedback, course, directory, graded)
-    return folder / "feedback" / student / lesson
-
-
-def add_students(course, students):
-    """Enter students in the gradebook, so that the exported grades name everyone."""
-    with Gradebook(course.gradebook_url, course.directory("").course_id) as gradebook:
-        known = {student.id for student in gradebook.students}
-        for student in students:
-            if student not in known:
-                gradebook.add_student(student)
+def lesson_files(course, lesson):
+    """Return [(path, relative path)] of the instructor's files that go with a lesson."""
+    folder = course.folder("source", lesson)
+    ignored = course.directory(lesson).ignore + ["*.ipynb"]
+    return [(file, os.path.relpath(file, folder)) for file in find_all_files(str(folder), ignored)]
 
 
 def gradebook_points(course, lesson):

@@ -1,4 +1,4 @@
-"""Copy what was handed in to a scratch folder under the names that nbgrader wants.
+"""Find what was handed in, and write what was graded.
 
 The submitted folder itself is read only: nothing in it is renamed, mended or removed.
 """
@@ -29,13 +29,26 @@ class HandIn:
         return self.path.parent
 
 
-def stage(node, submitted, lesson, student, extras=()):
-    """Write a notebook node, and the files of extras beside it, as submitted/student/lesson/…"""
-    target = submitted / student / lesson
-    target.mkdir(parents=True)
-    nbformat.write(node, target / f"{lesson}.ipynb")
+def stage(node, folder, lesson, extras, lesson_files):
+    """Write a graded notebook and the files beside it into a new folder, read only; return it.
+
+    extras        the student's files
+    lesson_files  [(path, relative path)] of the instructor's, which win
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for file in extras:
-        shutil.copy(file, target / file.name)
+        shutil.copy(file, folder / file.name)
+    for file, name in lesson_files:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copy(file, target)
+    nbformat.write(node, folder / f"{lesson}.ipynb")
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.chmod(0o444)
+    return folder
 
 
 def read_hand_in(course, lesson, student):

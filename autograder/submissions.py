@@ -157,4 +157,3 @@ def _lesson_by_cells(notebook, course, known):
             shared[lesson] = len(ids & {grade_id(cell) for cell in source.cells})
     best = max(shared, key=shared.get, default=None)
     return best if best and shared[best] else None
-

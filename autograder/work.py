@@ -13,71 +13,89 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for
 
 from autograder import engine
+from autograder.feedback import render
 
 AHEAD = 2  # tasks that wait for each worker, so that none is idle and memory stays small
 LOST = "grading it ended the grader's own process; look at the file before you grade it again"
 
 
-def work(task):
-    """Grade one task; return the engine's result as a dict, or {"error": sentence}."""
+def work(kind, task):
+    """Do one task of a kind, "grade" or "render".
+
+    Returns the engine's result as a dict, or {"page": HTML}, or {"error": sentence, "kind"}.
+    """
     try:
-        return engine.grade_task(task)
+        if kind == "grade":
+            return engine.grade_task(task)
+        return render(task)
     except engine.SandboxUnavailable as error:
         return {"error": str(error), "kind": "no_sandbox"}
     except Exception as error:
         if os.environ.get("AUTOGRADER_DEBUG"):
             raise
-        text = f"the engine could not grade it: {type(error).__name__}: {error}"
+        text = f"the grader could not {kind} it: {type(error).__name__}: {error}"
         return {"error": text, "kind": "engine"}
 
 
-def grade_all(tasks, jobs):
-    """Yield (name, outcome of work) for an iterable of (name, task), in the order of finishing.
+class Workers:
+    """Processes that do tasks. Use it with `with`.
 
-    Tasks are taken from the iterable only when a worker needs them. When a worker dies, those
-    that were being graded get another try, one at a time; one that kills its worker again is
-    given up.
+    A cluster's executor can take the place of the pool: it needs `submit` and futures.
     """
-    tasks = iter(tasks)
-    while suspects := (yield from _with_pool(tasks, jobs)):
-        for name, task in suspects:
-            again = yield from _with_pool(iter([(name, task)]), 1)
-            if again:
-                yield name, {"error": LOST, "kind": "engine"}
 
+    def __init__(self, jobs):
+        self.jobs = jobs
 
-def _with_pool(tasks, jobs):
-    """Yield outcomes until the tasks end; return those that were under way when a worker died."""
-    running = {}
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker) as pool:
-        try:
-            _feed(pool, tasks, running, jobs * AHEAD)
-            while running:
+    def __enter__(self):
+        self.pool = self._new_pool(self.jobs)
+        return self
+
+    def __exit__(self, kind, *error):
+        self.pool.shutdown(wait=kind is None, cancel_futures=True)
+
+    @staticmethod
+    def _new_pool(jobs):
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+
+    def do(self, kind, tasks):
+        """Yield (name, outcome of work) for an iterable of (name, task), as they finish.
+
+        Tasks are taken from the iterable only when a worker needs them. When a worker dies, those
+        that were under way get another try, one at a time; one that kills its worker again is
+        given up.
+        """
+        tasks, running = iter(tasks), {}
+        while True:
+            try:
+                self._feed(kind, tasks, running)
+                if not running:
+                    return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     outcome = future.result()
                     name, _ = running.pop(future)
                     yield name, outcome
-                _feed(pool, tasks, running, jobs * AHEAD)
-        except BrokenProcessPool:
-            return list(running.values())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return []
+            except BrokenProcessPool:
+                suspects, running = list(running.values()), {}
+                self.pool.shutdown(wait=False)
+                self.pool = self._new_pool(self.jobs)
+                for name, task in suspects:
+                    yield name, self._try_alone(kind, task)
 
+    def _feed(self, kind, tasks, running):
+        while len(running) < self.jobs * AHEAD and (item := next(tasks, None)) is not None:
+            running[object()] = item  # not lost when the pool breaks just now
+            future = self.pool.submit(work, kind, item[1])
+            running.popitem()
+            running[future] = item
 
-def _feed(pool, tasks, running, most):
-    while len(running) < most:
-        item = next(tasks, None)
-        if item is None:
-            return
-        try:
-            running[pool.submit(work, item[1])] = item
-        except BrokenProcessPool:
-            running[object()] = item
-            raise
+    def _try_alone(self, kind, task):
+        with self._new_pool(1) as pool:
+            try:
+                return pool.submit(work, kind, task).result()
+            except BrokenProcessPool:
+                return {"error": LOST, "kind": "engine"}
 
 
 def _start_worker():
