@@ -47,9 +47,11 @@ class Bench:
     def __init__(self, course, lesson):
         self.lesson = lesson
         self.source = read_source(course.ensure_source(lesson))
-        with tempfile.TemporaryDirectory(prefix="autograder-check-") as folder:
-            with grading.log_to(Path(folder) / "nbgrader.log"):
-                self.released = grading.released(course, lesson)
+        with (
+            tempfile.TemporaryDirectory(prefix="autograder-check-") as folder,
+            grading.log_to(Path(folder) / "nbgrader.log"),
+        ):
+            self.released = grading.released(course, lesson)
         self.options = course.engine_options(lesson)
 
     def grade(self, notebook, sandbox="required"):

@@ -22,8 +22,8 @@ def settings_of(config):
 def render(task):
     """Return {"page": HTML} of a graded notebook.
 
-    task  {"notebook": JSON, "names": {"notebook", "assignment", "student"}, "settings": settings_of(…),
-          and GradeWriter.feedback_data's "total", "grades" and "comments"}
+    task  {"notebook": JSON, "names": {"notebook", "assignment", "student"}, "settings": from
+          settings_of, and GradeWriter.feedback_data's "total", "grades" and "comments"}
     """
     node = nbformat.reads(task["notebook"], as_version=4)
     for cell in node.cells:

@@ -7,8 +7,8 @@ by hand are left alone.
 from nbgrader import utils
 from nbgrader.api import (
     Comment,
-    Gradebook,
     Grade,
+    Gradebook,
     MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
@@ -49,7 +49,7 @@ class GradeWriter:
                 self.book.add_student(student)
 
     def add_checksums(self, node):
-        """Note the lesson's checksums in a graded notebook: nbgrader finds empty answers by them."""
+        """Note the lesson's checksums in a notebook: nbgrader finds empty answers by them."""
         for cell in node.cells:
             if grade_id(cell) in self.checksums:
                 cell.metadata["nbgrader"]["checksum"] = self.checksums[grade_id(cell)]

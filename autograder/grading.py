@@ -137,7 +137,7 @@ def graded_notebook(course, lesson, student, result):
 def lesson_files(course, lesson):
     """Return [(path, relative path)] of the instructor's files that go with a lesson."""
     folder = course.folder("source", lesson)
-    ignored = course.directory(lesson).ignore + ["*.ipynb"]
+    ignored = [*course.directory(lesson).ignore, "*.ipynb"]
     return [(file, os.path.relpath(file, folder)) for file in find_all_files(str(folder), ignored)]
 
 

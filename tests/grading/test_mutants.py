@@ -30,8 +30,7 @@ MUTANT_LAYERS, ODD_LAYERS = layers(MUTANTS), layers(ODD)
 
 @pytest.fixture(scope="module")
 def bench():
-    with Bench(Course.load(REPOSITORY), LESSON) as bench:
-        yield bench
+    return Bench(Course.load(REPOSITORY), LESSON)
 
 
 def graded(bench, items):
