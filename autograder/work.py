@@ -55,7 +55,11 @@ class Workers:
 
     @staticmethod
     def _new_pool(jobs):
-        context = multiprocessing.get_context("spawn")
+        # Never a fork of this process, which has the gradebook open: a clean one imports once.
+        served = "forkserver" in multiprocessing.get_all_start_methods()
+        context = multiprocessing.get_context("forkserver" if served else "spawn")
+        if served:
+            context.set_forkserver_preload(["autograder.work", "autograder.engine.grader"])
         return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
 
     def do(self, kind, tasks):
