@@ -35,7 +35,9 @@ def progress():
         TimeRemainingColumn(),
         TextColumn("{task.fields[student]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as bar:
         task = bar.add_task("grading", total=None, student="")
         yield lambda done, total, student: bar.update(
             task, completed=done, total=total, student=student
