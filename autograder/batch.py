@@ -131,6 +131,7 @@ class _Batch:
     def run(self, students, workers, progress):
         """Return the students' Graded lines, in their order."""
         self.writer.add_students(students)
+        self.in_gradebook = self.writer.graded()
         shutil.rmtree(self.parts, ignore_errors=True)
         for student, outcome in workers.do("grade", self._tasks(students)):
             hand_in, digest = self.waiting.pop(student)
@@ -256,6 +257,8 @@ class _Batch:
     def _recorded(self, student, digest):
         """Return the Result of an earlier run on the same hand-in and source, or None."""
         graded = self.course.folder("autograded", self.lesson, student)
+        if student not in self.in_gradebook:
+            return None
         try:
             record = json.loads(self._record_file(student).read_text(encoding="utf-8"))
             if record["digest"] == digest and graded.is_dir():

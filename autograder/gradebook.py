@@ -48,6 +48,10 @@ class GradeWriter:
             if student not in known:
                 self.book.add_student(student)
 
+    def graded(self):
+        """Return the names of the students whose submission is in the gradebook."""
+        return {item.student_id for item in self.book.assignment_submissions(self.lesson)}
+
     def add_checksums(self, node):
         """Note the lesson's checksums in a notebook: nbgrader finds empty answers by them."""
         for cell in node.cells:
