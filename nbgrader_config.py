@@ -1,6 +1,7 @@
 """Settings of this course for nbgrader and for `autograder`. Run both in this folder."""
 
 import os
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -18,9 +19,13 @@ def put_first(variable, folder):
 
 # nbgrader calls its helper program `alembic` by name; find it without an activated environment.
 put_first("PATH", sysconfig.get_path("scripts"))
-# Kernels find the course's library here even where it is not installed.
+# The course's own packages are found here even where they are not installed.
 if (HERE / "specdec").is_dir():
     put_first("PYTHONPATH", HERE)
+    if str(HERE) not in sys.path:
+        sys.path.append(str(HERE))
+
+from autograder.engine.plugin import configure  # noqa: E402
 
 classroom = "autograder/classroom"
 c.CourseDirectory.course_id = "speculative-decoding"
@@ -43,8 +48,7 @@ c.CourseDirectory.ignore = [
     ".DS_Store",
 ]
 
-# nbgrader's own lists with some parts replaced: stubs that say what to delete, mended cells,
-# feedback without hidden tests.
+# nbgrader's own list with one part replaced: stubs that say what to delete.
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     "nbgrader.preprocessors.InstantiateTests",
@@ -59,23 +63,16 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
-c.Autograde.sanitize_preprocessors = [
-    "nbgrader.preprocessors.ClearOutput",
-    "autograder.preprocessors.MendCells",
-    "nbgrader.preprocessors.OverwriteKernelspec",
-    "nbgrader.preprocessors.OverwriteCells",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
-c.GenerateFeedback.preprocessors = [
-    "autograder.preprocessors.HideTests",
-    "nbgrader.preprocessors.GetGrades",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-]
 
-c.Execute.timeout = 10  # seconds for a cell
-c.Execute.record_timing = False
-c.Execute.extra_arguments = ["--IPKernelApp.log_level=ERROR"]  # else a warning a submission
-c.Execute.skip_cells_with_tag = "nbgrader-never-skip"  # else a student's tag skips the tests
+# Hand-ins are graded by the engine, also by plain `nbgrader autograde` and in the formgrader.
+configure(c, policy_for="autograder.policy.policy_for")
+c.GradeCells.limits = {"cell": 10, "test": 10, "submission": 90}  # seconds
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "autograder.preprocessors.HideTests",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    "autograder.preprocessors.WrapLines",
+]
 
 c.Course.text = "course/{lesson}.py"
 c.Course.build_source = ["{python}", "-m", "tools.build", "source", "{lesson}"]

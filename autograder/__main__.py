@@ -10,6 +10,7 @@ from autograder.errors import GradingError
 EXAMPLES = """examples:
   autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb
   autograder grade 01_draft_and_verify
+  autograder grade 01 --jobs 4
   autograder grade 01 --student ada --force
   autograder demo
 """
@@ -48,6 +49,15 @@ def build_parser():
     grade.add_argument("lesson", metavar="LESSON", help="the lesson's name, or how it starts")
     grade.add_argument("--student", metavar="ID", help="grade this student only")
     grade.add_argument("--force", action="store_true", help="grade unchanged hand-ins again")
+    grade.add_argument(
+        "--jobs", metavar="N", type=_jobs, help="grade N at the same time (default: one a core)"
+    )
+    grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
+    grade.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="run the hand-ins' code as you, without any protection",
+    )
     grade.set_defaults(run=run_grade)
 
     demo = commands.add_parser(
@@ -64,6 +74,12 @@ def build_parser():
     )
     demo.set_defaults(run=run_demo)
     return parser
+
+
+def _jobs(text):
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to 256")
+    return int(text)
 
 
 # The commands import what they need when they run, so that --help answers at once.
@@ -89,17 +105,23 @@ def run_check(args):
 
 
 def run_grade(args):
-    from autograder.batch import grade
+    from autograder.batch import Options, grade
     from autograder.course import Course
-    from autograder.report import print_class, progress
+    from autograder.report import print_class, progress, warn_unsafe
 
     course = Course.find(args.course)
     lesson = course.find_lesson(args.lesson)
+    options = Options(
+        args.student, args.force, args.jobs, args.unsafe_no_sandbox, not args.no_feedback
+    )
+    if options.unsafe:
+        warn_unsafe()
     with progress() as say:
-        lines, grades = grade(course, lesson, args.student, args.force, say)
+        lines, grades = grade(course, lesson, options, say)
     print_class(lesson, lines)
     print(f"grades: {grades}")
-    print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")
+    if options.feedback:
+        print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")
     return 0
 
 

@@ -1,17 +1,31 @@
-"""Grade everybody's hand-in of one lesson; one that fails never stops the others."""
+"""Grade everybody's hand-in of one lesson; one that fails never stops the others.
+
+Workers grade, this process alone writes. A student's record and feedback are removed before
+anything else of theirs is written, and the record comes back last: whenever the process is
+killed, the next run grades again what has no record, and writing the same grades twice does no
+harm. Feedback is made where there is none.
+"""
 
 import hashlib
 import json
 import os
-import tempfile
+import shutil
+import signal
 from dataclasses import dataclass
-from pathlib import Path
 
-from autograder import grading
+from autograder import engine, grading
+from autograder.check import plain
+from autograder.engine import sandbox
 from autograder.errors import GradingError
+from autograder.feedback import settings_of
+from autograder.gradebook import GradeWriter
+from autograder.lock import only_one
 from autograder.results import Problem, Result
 from autograder.staging import extra_files, read_hand_in, stage
-from autograder.submissions import cell_problems, read_source
+from autograder.submissions import read_source
+from autograder.work import Workers
+
+STOP_AT = "AUTOGRADER_STOP_AT"  # for tests: "STEP:N" kills this process at the Nth time of a step
 
 
 @dataclass
@@ -25,24 +39,54 @@ class Graded:
     max_points: float | None = None
 
 
-def grade(course, lesson, student=None, force=False, progress=lambda student: None):
+@dataclass
+class Options:
+    """How to grade a class.
+
+    student   this one only
+    force     also what has not changed since it was last graded
+    jobs      how many workers; None for one a core
+    unsafe    run the students' code without a sandbox
+    feedback  also write the pages that students get
+    """
+
+    student: str | None = None
+    force: bool = False
+    jobs: int | None = None
+    unsafe: bool = False
+    feedback: bool = True
+
+
+def grade(course, lesson, options=None, progress=lambda done, total, student: None):
     """Grade a lesson's hand-ins, write feedback and grades; return (list of Graded, CSV path).
 
-    student   grade this one only
-    force     grade again what has not changed since it was last graded
-    progress  is called with each student's name before their turn
+    progress is called after each student, with the number of those done and of all.
     """
-    course.ensure_source(lesson)
-    students = _students(course, lesson, student)
-    with grading.log_to(course.results_folder(lesson) / "nbgrader.log"):
-        released = grading.register(course, lesson)
-        batch = _Batch(course, lesson, released, force)
-        lines = []
-        for name in students:
-            progress(name)
-            lines.append(batch.grade(name))
-        _add_gradebook_points(course, lesson, lines)
-        return lines, grading.export(course)
+    options = options or Options()
+    students = _students(course, lesson, options.student)
+    if not options.unsafe:
+        _check_sandbox()
+    with only_one(course.root / course.results / "grading.lock"):
+        course.ensure_source(lesson)
+        with grading.log_to(course.results_folder(lesson) / "nbgrader.log"):
+            released = grading.register(course, lesson)
+            jobs = min(options.jobs or os.cpu_count() or 1, len(students))
+            with GradeWriter(course, lesson, grading.LOGGER) as writer, Workers(jobs) as workers:
+                batch = _Batch(course, lesson, released, options, writer)
+                lines = batch.run(students, workers, progress)
+            _add_gradebook_points(course, lesson, lines)
+            return lines, grading.export(course)
+
+
+def _check_sandbox():
+    try:
+        sandbox.check()
+    except engine.SandboxUnavailable as error:
+        raise GradingError(
+            f"students' code can't be run safely here. {error.cause} {error.mend} "
+            "--unsafe-no-sandbox grades without protection.",
+            "no_sandbox",
+        ) from None
 
 
 def _students(course, lesson, student):
@@ -67,57 +111,154 @@ def _students(course, lesson, student):
 class _Batch:
     """What is the same for all hand-ins of one run."""
 
-    def __init__(self, course, lesson, released, force):
-        self.course, self.lesson, self.force = course, lesson, force
-        self.released = released
-        source = course.source_notebook(lesson)
-        self.source = read_source(source)
-        self.source_digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    def __init__(self, course, lesson, released, options, writer):
+        self.writer = writer
+        self.course, self.lesson, self.options = course, lesson, options
+        self.results = course.results_folder(lesson)
+        self.parts = self.results / "parts"
+        self.lesson_files = grading.lesson_files(course, lesson)
+        self.source = read_source(course.source_notebook(lesson))
+        self.common = {
+            **course.engine_options(lesson),
+            "source": self.source,
+            "released_nb": released,
+            "sandbox": "off" if options.unsafe else "required",
+        }
+        self.page_settings = settings_of(course.config)
+        self.lines = {}
+        self.waiting = {}  # student -> (HandIn, digest) of what workers have
 
-    def grade(self, student):
-        """Return the Graded line of one student; a problem becomes part of it."""
-        grading.add_student(self.course, student)
-        try:
-            hand_in = read_hand_in(self.course, self.lesson, student)
-        except GradingError as error:
-            return self._without_points(student, error)
-        digest = self._digest(hand_in)
-        known = None if self.force else self._recorded(student, digest)
-        if known is not None:
-            return Graded(student, known, fresh=False)
-        try:
-            result = self._grade(hand_in)
-        except GradingError as error:
-            return self._without_points(student, error)
-        self._record(student, digest, result)
-        return Graded(student, result, fresh=True)
+    def run(self, students, workers, progress):
+        """Return the students' Graded lines, in their order."""
+        self.writer.add_students(students)
+        self.in_gradebook = self.writer.graded()
+        shutil.rmtree(self.parts, ignore_errors=True)
+        for student, outcome in workers.do("grade", self._tasks(students)):
+            hand_in, digest = self.waiting.pop(student)
+            self.lines[student] = self._finish(hand_in, digest, outcome)
+            progress(len(self.lines), len(students), student)
+        if self.options.feedback:
+            self._write_feedback(students, workers)
+        shutil.rmtree(self.parts, ignore_errors=True)
+        return [self.lines[student] for student in students]
+
+    def _tasks(self, students):
+        """Yield (student, task) of those who need grading; the others get their line at once."""
+        for student in students:
+            try:
+                hand_in = read_hand_in(self.course, self.lesson, student)
+            except GradingError as error:
+                self.lines[student] = self._without_points(student, error)
+                continue
+            digest = self._digest(hand_in)
+            known = None if self.options.force else self._recorded(student, digest)
+            if known is not None:
+                self.lines[student] = Graded(student, known, fresh=False)
+                continue
+            self.waiting[student] = hand_in, digest
+            node = hand_in.notebook.node
+            hand_in.notebook.node = None  # the worker has it; hundreds need not stay here
+            yield student, {**self.common, "submitted": node, "files": str(hand_in.folder)}
 
     def _without_points(self, student, error):
         message = str(error).replace(f"{self.course.root}{os.sep}", "")
         problems = [Problem(error.kind, message)]
         return Graded(student, Result(self.lesson, problems=problems, ungraded=True), fresh=True)
 
-    def _grade(self, hand_in):
-        student, notebook = hand_in.student, hand_in.notebook
-        problems = notebook.problems + cell_problems(notebook.node, self.source, self.released)
-        with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-            submitted = Path(folder) / "submitted"
-            stage(notebook, submitted, self.lesson, student, extra_files(hand_in))
-            cells = grading.autograde(self.course, self.lesson, student, submitted)
-        grading.feedback(self.course, self.lesson, student)
-        return Result(self.lesson, cells, problems)
+    def _finish(self, hand_in, digest, outcome):
+        """Write what a worker found out, and return the student's line."""
+        student = hand_in.student
+        if "error" in outcome:
+            return self._without_points(student, GradingError(outcome["error"], outcome["kind"]))
+        graded = engine.Result.from_dict(plain(outcome))
+        result = Result.from_engine(self.lesson, graded, hand_in.notebook.problems)
+        graded.problems = result.problems
+        try:
+            self._write(hand_in, graded)
+        except GradingError as error:
+            return self._without_points(student, error)
+        self._record(student, digest, result)
+        return Graded(student, result, fresh=True)
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def _write(self, hand_in, graded):
+        student, page = hand_in.student, self._page(hand_in.student)
+        node = grading.graded_notebook(self.course, self.lesson, student, graded)
+        self.writer.add_checksums(node)
+        extras = extra_files(hand_in)
+        folder = stage(node, self.parts / student, self.lesson, extras, self.lesson_files)
+        self._record_file(student).unlink(missing_ok=True)
+        page.unlink(missing_ok=True)
+        _reached("unrecorded")
+        self.writer.write(student, node, _timestamp(extras))
+        _reached("stored")
+        self._swap(folder, self.course.folder("autograded", self.lesson, student))
+
+    def _page(self, student):
+        return self.course.folder("feedback", self.lesson, student) / f"{self.lesson}.html"
+
+    def _write_feedback(self, students, workers):
+        """Make the pages of all graded students that have none."""
+        missing = [
+            student
+            for student in students
+            if not self.lines[student].result.ungraded and not self._page(student).is_file()
+        ]
+        for student, outcome in workers.do("render", map(self._feedback_task, missing)):
+            if "error" in outcome:
+                problem = Problem("feedback", f"its feedback is missing: {outcome['error']}")
+                self.lines[student].result.problems.append(problem)
+                continue
+            page = self._page(student)
+            page.parent.mkdir(parents=True, exist_ok=True)
+            part = page.with_suffix(".part")
+            part.write_text(outcome["page"], encoding="utf-8")
+            _reached("page")
+            os.replace(part, page)
+
+    def _feedback_task(self, student):
+        graded = self.course.folder("autograded", self.lesson, student) / f"{self.lesson}.ipynb"
+        return student, {
+            "notebook": graded.read_text(encoding="utf-8"),
+            "names": {"notebook": self.lesson, "assignment": self.lesson, "student": student},
+            "settings": self.page_settings,
+            **self.writer.feedback_data(student),
+        }
+
+    def _swap(self, folder, target):
+        """Put a finished folder in its place; what was there goes."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            old = self.parts / "old"
+            shutil.rmtree(old, ignore_errors=True)
+            os.replace(target, old)
+            _reached("removed")
+        os.replace(folder, target)
+        _reached("swapped")
+
+    # -- records --------------------------------------------------------------------------------
 
     def _digest(self, hand_in):
-        """Return what identifies this hand-in, graded against this source."""
-        content = json.dumps(hand_in.notebook.node, sort_keys=True)
-        return hashlib.sha256(f"{self.source_digest} {content}".encode()).hexdigest()
+        """Return what identifies this hand-in, graded against this source with these settings."""
+        total = hashlib.sha256()
+        lesson = [self.common[name] for name in ("source", "released_nb", "limits", "sandbox")]
+        for part in (lesson, hand_in.notebook.node, hand_in.path.name):
+            total.update(json.dumps(part, sort_keys=True).encode())
+        for file in extra_files(hand_in):
+            with open(file, "rb") as content:
+                found = hashlib.file_digest(content, "sha256").hexdigest()
+            total.update(f"{file.name} {found}".encode())
+        return total.hexdigest()
 
     def _record_file(self, student):
-        return self.course.results_folder(self.lesson) / f"{student}.json"
+        return self.results / f"{student}.json"
 
     def _recorded(self, student, digest):
         """Return the Result of an earlier run on the same hand-in and source, or None."""
         graded = self.course.folder("autograded", self.lesson, student)
+        if student not in self.in_gradebook:
+            return None
         try:
             record = json.loads(self._record_file(student).read_text(encoding="utf-8"))
             if record["digest"] == digest and graded.is_dir():
@@ -132,7 +273,17 @@ class _Batch:
         part = target.with_suffix(".part")
         record = {"digest": digest, "result": result.as_dict()}
         part.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        _reached("recording")
         os.replace(part, target)
+        _reached("recorded")
+
+
+def _timestamp(extras):
+    """Return the text of timestamp.txt, where nbgrader keeps when something was handed in."""
+    for file in extras:
+        if file.name == "timestamp.txt":
+            return file.read_text(encoding="utf-8").strip() or None
+    return None
 
 
 def _add_gradebook_points(course, lesson, lines):
@@ -144,3 +295,15 @@ def _add_gradebook_points(course, lesson, lines):
         if line.result.ungraded and line.points:
             message = f"the gradebook keeps {line.points} points from an earlier hand-in"
             line.result.problems.append(Problem("earlier_grade", message))
+
+
+_passed = {}
+
+
+def _reached(step):
+    """Kill this process here if STOP_AT says so: the tests' power cut."""
+    wanted, _, number = os.environ.get(STOP_AT, "").partition(":")
+    if step == wanted:
+        _passed[step] = _passed.get(step, 0) + 1
+        if _passed[step] == int(number or 1):
+            os.kill(os.getpid(), signal.SIGKILL)

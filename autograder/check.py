@@ -1,24 +1,34 @@
-"""Grade single notebooks in a scratch folder and leave no trace."""
+"""Grade single notebooks and leave no trace."""
 
-import shutil
 import tempfile
 from pathlib import Path
 
-from autograder import grading
+from autograder import engine, grading
 from autograder.errors import GradingError
 from autograder.results import Problem, Result
-from autograder.staging import stage
-from autograder.submissions import cell_problems, lesson_of, read_notebook, read_source
+from autograder.submissions import lesson_of, read_notebook, read_source
+
+UNPROTECTED = (
+    "It was run without a sandbox, as your own notebook. Do not check the work of others this way."
+)
 
 
 def check(course, path):
-    """Return the Result of the notebook at path; ungraded, with the reason, if it has none."""
+    """Return the Result of the notebook at path; ungraded, with the reason, if it has none.
+
+    Without a sandbox the notebook is run unprotected, and a problem of the result says so.
+    """
     lesson = None
     try:
         notebook = read_notebook(path)
         lesson = lesson_of(notebook, path, course)
-        with Bench(course, lesson) as bench:
+        bench = Bench(course, lesson)
+        try:
             return bench.grade(notebook)
+        except engine.SandboxUnavailable as error:
+            result = bench.grade(notebook, sandbox="off")
+            result.problems.append(Problem("no_sandbox", f"{error.cause} {UNPROTECTED}"))
+            return result
     except GradingError as error:
         return refused(lesson, error)
 
@@ -29,40 +39,35 @@ def refused(lesson, error):
 
 
 class Bench:
-    """A scratch course with one lesson registered, to grade any number of notebooks in.
+    """A lesson of a course to grade any number of notebooks of, without a gradebook.
 
-    Use it in a `with` statement; source and released are the lesson's two notebooks.
+    source and released are the lesson's two notebooks.
     """
 
-    STUDENT = "student"
-
     def __init__(self, course, lesson):
-        self.course, self.lesson = course, lesson
+        self.lesson = lesson
+        self.source = read_source(course.ensure_source(lesson))
+        with (
+            tempfile.TemporaryDirectory(prefix="autograder-check-") as folder,
+            grading.log_to(Path(folder) / "nbgrader.log"),
+        ):
+            self.released = grading.released(course, lesson)
+        self.options = course.engine_options(lesson)
 
-    def __enter__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="autograder-check-"))
-        try:
-            self.scratch = self.course.scratch(self.folder / "course", self.lesson)
-            with self._log():
-                self.released = grading.register(self.scratch, self.lesson)
-            self.source = read_source(self.scratch.source_notebook(self.lesson))
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+    def grade(self, notebook, sandbox="required"):
+        """Return the Result of one Notebook. Raises SandboxUnavailable; see engine.grade."""
+        task = {
+            **self.options,
+            "source": self.source,
+            "submitted": notebook.node,
+            "released_nb": self.released,
+            "files": notebook.files,
+            "sandbox": sandbox,
+        }
+        graded = engine.Result.from_dict(plain(engine.grade_task(task)))
+        return Result.from_engine(self.lesson, graded, notebook.problems)
 
-    def __exit__(self, *error):
-        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def grade(self, notebook):
-        """Return the Result of one Notebook."""
-        problems = notebook.problems + cell_problems(notebook.node, self.source, self.released)
-        submitted = self.folder / "submitted"
-        shutil.rmtree(submitted, ignore_errors=True)
-        stage(notebook, submitted, self.lesson, self.STUDENT)
-        with self._log():
-            cells = grading.autograde(self.scratch, self.lesson, self.STUDENT, submitted)
-        return Result(self.lesson, cells, problems)
-
-    def _log(self):
-        return grading.log_to(self.folder / "nbgrader.log")
+def plain(result):
+    """Return what Result.to_dict gave without the sums, which from_dict counts itself."""
+    return {name: result[name] for name in ("cells", "problems", "notebook", "seconds")}

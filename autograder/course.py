@@ -3,12 +3,16 @@
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 from traitlets import List, Unicode
 from traitlets.config import Configurable, PyFileConfigLoader
+from traitlets.utils.importstring import import_item
 
+from autograder.engine import Policy
+from autograder.engine.plugin import GradeCells
 from autograder.errors import GradingError
 
 CONFIG_NAME = "nbgrader_config.py"
@@ -156,6 +160,19 @@ class Course(Configurable):
         for step in STEPS:
             self.folder(step, "lesson").parent.mkdir(parents=True, exist_ok=True)
         self.gradebook_file.parent.mkdir(parents=True, exist_ok=True)
+
+    def engine_options(self, lesson):
+        """Return limits, policy and files of a lesson as the engine's tasks want them.
+
+        They are those of the nbgrader plug-in, so both ways of grading are the same.
+        """
+        settings = GradeCells(config=self.config)
+        find = import_item(settings.policy_for) if settings.policy_for else lambda lesson: Policy()
+        return {
+            "limits": dict(settings.limits),
+            "policy": asdict(find(lesson)),
+            "source_files": str(self.folder("source", lesson)),
+        }
 
     @property
     def gradebook_url(self):

@@ -63,7 +63,7 @@ class DemoResult:
         return "\n".join([*lines, f"Look around with: cd {self.course.root} && jupyter lab"])
 
 
-def demo(course, folder=None, progress=lambda student: None):
+def demo(course, folder=None, progress=lambda done, total, student: None):
     """Release the demo lesson in a scratch course, hand in for the sample class, grade it."""
     lesson = course.find_lesson(course.demo_lesson)
     recipes = read_recipes(course)

@@ -1,34 +1,32 @@
-"""Run nbgrader for one lesson. This is the only module that knows how cells are executed."""
+"""Run nbgrader's own steps for one lesson: release, graded notebooks, export."""
 
 import contextlib
+import copy
 import logging
+import os
 import tempfile
 import warnings
 from pathlib import Path
 
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.plugins import CsvExportPlugin
-from nbgrader.utils import determine_grade
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveAutoGrades
+from nbgrader.utils import find_all_files
+from traitlets.utils.importstring import import_item
 
-from autograder import results
+from autograder.engine.plugin import GradeCells, notes_cell
 from autograder.errors import GradingError
-from autograder.preprocessors import ENDLESS, failure_text
-from autograder.results import Cell, whole
-from autograder.submissions import grade_id, is_test
+from autograder.results import whole
 
 LOGGER = logging.getLogger("autograder.nbgrader")
+DONE_ELSEWHERE = (GradeCells, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata)
 
 OTHER_CELLS = (
     "its source has graded cells added or removed since the class was graded; move the gradebook "
     "away and grade again, or take the change back"
 )
-UNWRITTEN_ERRORS = ("NotImplementedError", "NotWrittenYet")
-REASONS = {
-    "DeadKernelError": "its code ended the Python process it ran in; nothing could be graded",
-    "UnresponsiveKernelError": "its code could not be stopped; nothing could be graded",
-}
 
 
 @contextlib.contextmanager
@@ -49,13 +47,11 @@ def log_to(path):
         handler.close()
 
 
-def _convert(kind, course, directory, folder=None):
-    """Run one of nbgrader's converters; whatever goes wrong there becomes a GradingError.
-
-    With a folder, only the lesson's notebook in it is converted: nbgrader's own search takes
-    brackets in a student's name for a pattern.
-    """
-    converter = kind(coursedir=directory, config=course.config, log=LOGGER, force=True)
+def _convert(course, directory, config=None):
+    """Run nbgrader's GenerateAssignment; whatever goes wrong there becomes a GradingError."""
+    converter = GenerateAssignment(
+        coursedir=directory, config=config or course.config, log=LOGGER, force=True
+    )
     causes = []  # nbgrader logs the cause and raises a general error in its place
     convert = converter.convert_single_notebook
 
@@ -67,9 +63,6 @@ def _convert(kind, course, directory, folder=None):
             raise
 
     converter.convert_single_notebook = remember_cause
-    if folder is not None:
-        notebook = str(folder / f"{directory.assignment_id}.ipynb")
-        converter.init_notebooks = lambda: converter.assignments.update({str(folder): [notebook]})
     try:
         converter.start()
     except Exception as error:
@@ -77,16 +70,15 @@ def _convert(kind, course, directory, folder=None):
 
 
 def _reason(error):
-    name = type(error).__name__
-    if name in REASONS:
-        return REASONS[name]
     lines = str(error).strip().splitlines()
-    return f"nbgrader could not process it: {name}{': ' + lines[0] if lines else ''}"
+    return (
+        f"nbgrader could not process it: {type(error).__name__}{': ' + lines[0] if lines else ''}"
+    )
 
 
 def release(course, lesson):
     """Make the lesson's release notebook from its source, and enter the lesson in the gradebook."""
-    _convert(GenerateAssignment, course, course.directory(lesson))
+    _convert(course, course.directory(lesson))
 
 
 def register(course, lesson):
@@ -98,7 +90,7 @@ def register(course, lesson):
         directory = course.directory(lesson)
         directory.release_directory = scratch
         try:
-            _convert(GenerateAssignment, course, directory)
+            _convert(course, directory)
         except GradingError as error:
             reason = OTHER_CELLS if "submissions associated" in str(error) else error
             raise GradingError(
@@ -107,59 +99,46 @@ def register(course, lesson):
         return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
 
-def autograde(course, lesson, student, submitted):
-    """Grade one student's notebook, taken from the folder `submitted`; return its cells.
+def released(course, lesson):
+    """Return the lesson's release notebook; nothing is entered in a gradebook."""
+    settings = copy.deepcopy(course.config)
+    settings.SaveCells.enabled = False
+    settings.GenerateAssignment.no_database = True
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = course.directory(lesson)
+        directory.release_directory = scratch
+        _convert(course, directory, config=settings)
+        return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
-    Points go to the gradebook, the graded notebook to the autograded folder.
+
+def graded_notebook(course, lesson, student, result):
+    """Return the notebook of an engine Result as nbgrader's Autograde would leave it.
+
+    The preprocessors that Autograde is configured with are run, but for those that grade and
+    those that write into the gradebook.
     """
-    directory = course.directory(lesson)
-    directory.submitted_directory = str(submitted)
-    _convert(Autograde, course, directory, submitted / student / lesson)
-    graded = course.folder("autograded", lesson, student) / f"{lesson}.ipynb"
-    return read_cells(nbformat.read(graded, as_version=4))
+    node = nbformat.from_dict(result.notebook)
+    kept = ("kernelspec", "language_info")
+    node.metadata = nbformat.from_dict({k: v for k, v in node.metadata.items() if k in kept})
+    names = {"notebook": lesson, "assignment": lesson, "student": student}
+    resources = {"nbgrader": {**names, "db_url": course.gradebook_url}}
+    for part in Autograde(config=course.config).autograde_preprocessors:
+        kind = import_item(part) if isinstance(part, str) else part
+        if kind in DONE_ELSEWHERE:
+            continue
+        preprocessor = kind(config=course.config, log=LOGGER)
+        if preprocessor.enabled:
+            node, resources = preprocessor.preprocess(node, resources)
+    if result.problems:
+        node.cells.insert(0, notes_cell([problem.message for problem in result.problems]))
+    return node
 
 
-def feedback(course, lesson, student):
-    """Write the HTML feedback of one graded student."""
-    graded = course.folder("autograded", lesson, student)
-    _convert(GenerateFeedback, course, course.directory(lesson), graded)
-
-
-def read_cells(node):
-    """Return the outcome of each graded cell of an autograded notebook."""
-    return [_outcome(cell) for cell in node.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-
-
-def _outcome(cell):
-    points, most = determine_grade(cell, LOGGER)
-    name = grade_id(cell)
-    if points is None or not is_test(cell):
-        return Cell(name, whole(points or 0), whole(most), results.MANUAL, "marked by hand")
-    status, message = results.PASSED, ""
-    if points < most:
-        status, message = _failure(cell, points)
-    return Cell(name, whole(points), whole(most), status, message)
-
-
-def _failure(cell, points):
-    for output in cell.outputs:
-        if output.output_type == "error":
-            text = failure_text(output)
-            if text == ENDLESS:
-                return results.TIMEOUT, text
-            if output.ename in UNWRITTEN_ERRORS:
-                return results.UNWRITTEN, text
-            status = results.ERROR if text.startswith(f"{output.ename}:") else results.FAILED
-            return status, text
-        if output.output_type == "stream" and output.name == "stderr":
-            return results.FAILED, f"the cell printed a warning: {output.text.strip()}"
-    return (results.PARTIAL if points else results.FAILED), "some of its cases failed"
-
-
-def add_student(course, student):
-    """Enter a student in the gradebook, so that the exported grades name everyone."""
-    with Gradebook(course.gradebook_url, course.directory("").course_id) as gradebook:
-        gradebook.update_or_create_student(student)
+def lesson_files(course, lesson):
+    """Return [(path, relative path)] of the instructor's files that go with a lesson."""
+    folder = course.folder("source", lesson)
+    ignored = [*course.directory(lesson).ignore, "*.ipynb"]
+    return [(file, os.path.relpath(file, folder)) for file in find_all_files(str(folder), ignored)]
 
 
 def gradebook_points(course, lesson):

@@ -3,6 +3,7 @@
 import contextlib
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -12,16 +13,40 @@ MARKS = {
     "failed": ("✗ failed", "red"),
     "unwritten": ("✎ not written", "yellow"),
     "timeout": ("✗ too slow", "red"),
+    "crashed": ("✗ crashed", "red"),
     "error": ("✗ error", "red"),
     "manual": ("✎ by hand", "cyan"),
 }
 
 
+UNSAFE = (
+    "WARNING: --unsafe-no-sandbox: the hand-ins' code runs as you. It can read and change your "
+    "files, the gradebook and the other hand-ins, and use the network."
+)
+
+
 @contextlib.contextmanager
 def progress():
-    """Show on stderr whose turn it is; yields a function that takes the student's name."""
-    with Console(stderr=True).status("starting …") as status:
-        yield lambda student: status.update(Text(f"grading {student} …"))
+    """Show a bar on stderr; yields a function of (number done, number of all, last student)."""
+    columns = (
+        TextColumn("grading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[student]}", markup=False),
+    )
+    console = Console(stderr=True)
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as bar:
+        task = bar.add_task("grading", total=None, student="")
+        yield lambda done, total, student: bar.update(
+            task, completed=done, total=total, student=student
+        )
+
+
+def warn_unsafe():
+    """Say loudly that there is no sandbox."""
+    Console(stderr=True).print(Text(UNSAFE, "bold white on red"), soft_wrap=True)
 
 
 def print_check(result, path):

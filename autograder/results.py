@@ -8,8 +8,11 @@ FAILED = "failed"
 PARTIAL = "partial"
 UNWRITTEN = "unwritten"
 TIMEOUT = "timeout"
+CRASHED = "crashed"
 ERROR = "error"
 MANUAL = "manual"
+
+_NAMES = {"not_written": UNWRITTEN}  # of the engine, where they differ from ours
 
 
 @dataclass
@@ -60,6 +63,22 @@ class Result:
 
     def as_json(self):
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_engine(cls, lesson, graded, earlier=()):
+        """Return the outcome of the engine's Result; earlier problems come first."""
+        cells = [
+            Cell(
+                cell.grade_id,
+                whole(cell.points or 0),
+                whole(cell.max_points),
+                _NAMES.get(cell.status, cell.status),
+                cell.message,
+            )
+            for cell in graded.cells
+        ]
+        problems = [Problem(problem.kind, problem.message) for problem in graded.problems]
+        return cls(lesson, cells, [*earlier, *problems])
 
     @classmethod
     def from_dict(cls, data, ungraded=False):

@@ -1,4 +1,4 @@
-"""Copy what was handed in to a scratch folder under the names that nbgrader wants.
+"""Find what was handed in, and write what was graded.
 
 The submitted folder itself is read only: nothing in it is renamed, mended or removed.
 """
@@ -21,17 +21,34 @@ class HandIn:
     """One student's readable hand-in for a lesson."""
 
     student: str
-    folder: Path
+    path: Path
     notebook: Notebook
 
+    @property
+    def folder(self):
+        return self.path.parent
 
-def stage(notebook, submitted, lesson, student, extras=()):
-    """Write a notebook, and the files of extras beside it, as submitted/student/lesson/…"""
-    target = submitted / student / lesson
-    target.mkdir(parents=True)
-    nbformat.write(notebook.node, target / f"{lesson}.ipynb")
+
+def stage(node, folder, lesson, extras, lesson_files):
+    """Write a graded notebook and the files beside it into a new folder, read only; return it.
+
+    extras        the student's files
+    lesson_files  [(path, relative path)] of the instructor's, which win
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for file in extras:
-        shutil.copy(file, target / file.name)
+        shutil.copy(file, folder / file.name)
+    for file, name in lesson_files:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copy(file, target)
+    nbformat.write(node, folder / f"{lesson}.ipynb")
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.chmod(0o444)
+    return folder
 
 
 def read_hand_in(course, lesson, student):
@@ -49,7 +66,7 @@ def read_hand_in(course, lesson, student):
     if found != lesson:
         raise GradingError(f"{path} is the notebook of {found}, not of {lesson}.", "other_lesson")
     notebook.problems = problems + notebook.problems
-    return HandIn(student, folder, notebook)
+    return HandIn(student, path, notebook)
 
 
 def _other_name(folder, lesson):

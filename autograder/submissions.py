@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,10 +17,14 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass
 class Notebook:
-    """A readable notebook, in today's format, and what was odd about its file."""
+    """A readable notebook, in today's format, and what was odd about its file.
+
+    files is the folder of the files that go with it, or None.
+    """
 
     node: nbformat.NotebookNode
     problems: list[Problem] = field(default_factory=list)
+    files: str | None = None
 
 
 def grade_id(cell):
@@ -55,7 +58,7 @@ def read_notebook(path):
     if raw.startswith(BOM):
         problems.append(Problem("byte_order_mark", "the file starts with a byte order mark"))
     data = _parse(path, raw.removeprefix(BOM))
-    return Notebook(_upgrade(path, data, problems), problems)
+    return Notebook(_upgrade(path, data, problems), problems, str(path.resolve().parent))
 
 
 def _read_bytes(path):
@@ -154,45 +157,3 @@ def _lesson_by_cells(notebook, course, known):
             shared[lesson] = len(ids & {grade_id(cell) for cell in source.cells})
     best = max(shared, key=shared.get, default=None)
     return best if best and shared[best] else None
-
-
-def cell_problems(node, source, released):
-    """Return what is odd about a submission's cells, compared with source and release.
-
-    Grading goes on: tests are always the instructor's own, and of a copied cell the last counts.
-    """
-    counts = Counter(name for cell in node.cells if (name := grade_id(cell)))
-    texts = {grade_id(cell): cell.source.strip() for cell in node.cells}
-    given = {grade_id(cell): cell.source.strip() for cell in released.cells}
-    tests = [grade_id(cell) for cell in source.cells if is_test(cell)]
-    answers = [grade_id(cell) for cell in source.cells if is_answer(cell)]
-    found = [
-        (
-            "duplicated_cell",
-            "there more than once, the last one counts",
-            [name for name in tests + answers if counts[name] > 1],
-        ),
-        (
-            "missing_test",
-            "missing, the original was put back",
-            [name for name in tests if not counts[name]],
-        ),
-        (
-            "missing_answer",
-            "missing, with the answer in it",
-            [name for name in answers if not counts[name]],
-        ),
-        (
-            "changed_test",
-            "changed, the original was used",
-            [name for name in tests if counts[name] and texts[name] != given[name]],
-        ),
-    ]
-    return [Problem(kind, _cells(names, text)) for kind, text, names in found if names]
-
-
-def _cells(names, text):
-    """Return 'cell a is …' or 'cells a, b and 3 more are …'."""
-    shown = ", ".join(names[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"cell {shown} is {text}" if len(names) == 1 else f"cells {shown}{more} are {text}"

@@ -73,7 +73,7 @@ def make_course(root):
 c.CourseDirectory.course_id = "small"
 c.Course.metadata_key = "small"
 c.Course.demo_lesson = "{LESSON}"
-c.Execute.timeout = 3
+c.GradeCells.limits = {{"cell": 3, "test": 3}}
 '''
     root.mkdir(parents=True, exist_ok=True)
     (root / "nbgrader_config.py").write_text(config + extra, encoding="utf-8")

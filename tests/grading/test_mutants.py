@@ -6,7 +6,6 @@ answer must not cost another its points, which is itself part of what is tested.
 
 import re
 from collections import Counter
-from contextlib import ExitStack
 from functools import cache
 
 import pytest
@@ -60,9 +59,8 @@ def of_each_lesson(which):
 @pytest.fixture(scope="module")
 def benches():
     """Return a function: a lesson -> its Bench, opened once."""
-    with ExitStack() as stack:
-        course = Course.load(REPOSITORY)
-        yield cache(lambda lesson: stack.enter_context(Bench(course, lesson)))
+    course = Course.load(REPOSITORY)
+    return cache(lambda lesson: Bench(course, lesson))
 
 
 @pytest.fixture

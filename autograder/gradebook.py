@@ -1,0 +1,150 @@
+"""Writes finished results into nbgrader's gradebook: one open session, one transaction each.
+
+What is stored is what nbgrader's SaveAutoGrades and AssignLatePenalties store; marks and comments
+by hand are left alone.
+"""
+
+from nbgrader import utils
+from nbgrader.api import (
+    Comment,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.preprocessors import AssignLatePenalties
+
+from autograder.submissions import grade_id
+
+
+class GradeWriter:
+    """The gradebook of a course, open to take the grades of one lesson. Use it with `with`.
+
+    A lesson has one notebook, of the lesson's name.
+    """
+
+    def __init__(self, course, lesson, log):
+        self.course, self.lesson, self.log = course, lesson, log
+
+    def __enter__(self):
+        self.book = Gradebook(self.course.gradebook_url, self.course.directory("").course_id)
+        self.book.db().expire_on_commit = False
+        self.notebook = self.book.find_notebook(self.lesson, self.lesson)
+        kinds = (self.notebook.grade_cells, self.notebook.solution_cells, self.notebook.task_cells)
+        self.names = {cell.id: cell.name for cells in kinds for cell in cells}
+        self.checksums = {cell.name: cell.checksum for cell in self.notebook.source_cells}
+        self.penalties = AssignLatePenalties(config=self.course.config, log=self.log)
+        self.penalties.init_plugin()
+        return self
+
+    def __exit__(self, *error):
+        self.book.close()
+
+    def add_students(self, students):
+        """Enter students, so that the exported grades name everyone."""
+        known = {student.id for student in self.book.students}
+        for student in students:
+            if student not in known:
+                self.book.add_student(student)
+
+    def graded(self):
+        """Return the names of the students whose submission is in the gradebook."""
+        return {item.student_id for item in self.book.assignment_submissions(self.lesson)}
+
+    def add_checksums(self, node):
+        """Note the lesson's checksums in a notebook: nbgrader finds empty answers by them."""
+        for cell in node.cells:
+            if grade_id(cell) in self.checksums:
+                cell.metadata["nbgrader"]["checksum"] = self.checksums[grade_id(cell)]
+
+    def write(self, student, node, timestamp=None):
+        """Store the points and comments of a graded notebook, all or nothing.
+
+        timestamp is when it was handed in, as text, or None to keep what is known.
+        """
+        session = self.book.db()
+        try:
+            notebook = self._submitted(student, timestamp)
+            self._store_cells(notebook, node)
+            session.flush()
+            self._store_penalty(session, notebook, student)
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+
+    def feedback_data(self, student):
+        """Return what nbgrader's GetGrades would put into a notebook, as plain data."""
+        session = self.book.db()
+        notebook = self.book.find_submission_notebook(self.lesson, self.lesson, student)
+        session.refresh(notebook)
+        penalty = notebook.late_submission_penalty or 0
+        own = session.query(Grade.cell_id, Grade.score, Grade.max_score)
+        said = session.query(Comment.cell_id, Comment.comment)
+        return {
+            "total": {
+                "score": notebook.score - penalty,
+                "max_score": notebook.max_score,
+                "late_penalty": penalty,
+            },
+            "grades": {
+                self.names[cell]: [score, most]
+                for cell, score, most in own.filter(Grade.notebook_id == notebook.id)
+            },
+            "comments": {
+                self.names[cell]: comment
+                for cell, comment in said.filter(Comment.notebook_id == notebook.id)
+            },
+        }
+
+    def _submitted(self, student, timestamp):
+        """Return the row of a student's notebook, made where it is new."""
+        known = {} if timestamp is None else {"timestamp": utils.parse_utc(timestamp)}
+        try:
+            submission = self.book.find_submission(self.lesson, student)
+        except MissingEntry:
+            return self._new_submission(student, known)
+        for name, value in known.items():
+            setattr(submission, name, value)
+        return next(n for n in submission.notebooks if n.notebook_id == self.notebook.id)
+
+    def _new_submission(self, student, known):
+        submission = SubmittedAssignment(
+            assignment=self.book.find_assignment(self.lesson),
+            student=self.book.find_student(student),
+            **known,
+        )
+        notebook = SubmittedNotebook(notebook=self.notebook, assignment=submission)
+        tasks = self.notebook.task_cells
+        for cell in [*self.notebook.grade_cells, *tasks]:
+            Grade(cell_id=cell.id, cell=cell, notebook=notebook)
+        for cell in [*self.notebook.solution_cells, *tasks]:
+            Comment(cell_id=cell.id, cell=cell, notebook=notebook)
+        self.book.db.add(submission)
+        return notebook
+
+    def _store_cells(self, notebook, node):
+        cells = {grade_id(cell): cell for cell in node.cells}
+        for grade in notebook.grades:
+            cell = cells.get(self.names[grade.cell_id])
+            if cell is not None and utils.is_grade(cell):
+                grade.auto_score, _ = utils.determine_grade(cell, self.log)
+                by_hand = grade.manual_score is not None
+                grade.needs_manual_grade = by_hand or grade.auto_score is None
+        for comment in notebook.comments:
+            cell = cells.get(self.names[comment.cell_id])
+            if cell is not None:
+                same = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
+                empty = same and not utils.is_task(cell)
+                comment.auto_comment = "No response." if empty else None
+
+    def _store_penalty(self, session, notebook, student):
+        notebook.late_submission_penalty = None
+        late = notebook.assignment.total_seconds_late
+        if late > 0:
+            session.refresh(notebook, ["score"])
+            plugin = self.penalties.plugin_inst
+            penalty = plugin.late_submission_penalty(student, notebook.score, late)
+            if penalty is not None:
+                notebook.late_submission_penalty = min(max(penalty, 0), notebook.score)
