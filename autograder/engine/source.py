@@ -99,7 +99,7 @@ def read_source(notebook, released=None):
     return Source(
         cells=cells,
         by_id={cell.grade_id: cell for cell in cells if cell.grade_id},
-        shared=answered.union(held, *(cell.binds for cell in given)) - _imported(code),
+        shared=answered.union(held, *(cell.binds for cell in given)) - _imported(c for c in code if c.role != "test"),
         trusted=frozenset(definitions) | (held - answered),
         definitions=definitions,
         fallbacks=fallbacks,
