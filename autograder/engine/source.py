@@ -96,10 +96,12 @@ def read_source(notebook, released=None):
         fallbacks |= _definitions(cell.source, imports_only=True)
     fallbacks = {name: text for name, text in fallbacks.items() if name not in definitions}
     held = frozenset().union(*(cell.binds for cell in locked))
+    # A test may import the reference under a student's name: the name stays shared.
+    imported = _imported(cell for cell in code if cell.role != "test")
     return Source(
         cells=cells,
         by_id={cell.grade_id: cell for cell in cells if cell.grade_id},
-        shared=answered.union(held, *(cell.binds for cell in given)) - _imported(c for c in code if c.role != "test"),
+        shared=answered.union(held, *(cell.binds for cell in given)) - imported,
         trusted=frozenset(definitions) | (held - answered),
         definitions=definitions,
         fallbacks=fallbacks,
