@@ -10,6 +10,7 @@ import pytest
 from make_course import LESSON, REPOSITORY
 
 from autograder.__main__ import main
+from autograder.engine import close_all
 from autograder.errors import GradingError
 from autograder.lock import only_one
 
@@ -102,6 +103,7 @@ def test_without_a_sandbox_grade_refuses_and_says_what_to_do(classroom, monkeypa
 
 
 def test_without_a_sandbox_check_runs_and_says_so(classroom, submitted, monkeypatch, capsys):
+    close_all()  # else a sandbox that is warm already would do
     monkeypatch.setenv("PATH", str(classroom))
     assert main(["check", str(submitted("half"))]) == 0
     text = " ".join(capsys.readouterr().out.split())

@@ -60,7 +60,7 @@ def test_mistakes_are_named(demo):
         "Each round adds one token only",
         "the exponent is k",
         "Four answers are one pass",
-        "the same model",
+        "They take four times as much",
     ):
         assert cause in messages
     statuses = {cell["grade_id"]: cell["status"] for cell in result(demo, "hana-loop")["cells"]}
