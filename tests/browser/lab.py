@@ -228,7 +228,7 @@ class Notebook:
     def wait_until_ready(self):
         """Wait until the kernel is connected and the cells are drawn."""
         self.page.wait_for_function(KERNEL_READY)
-        self.page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
+        self.page.locator(".jp-NotebookPanel .jp-Cell:visible").first.wait_for()
 
     def command(self, name, **args):
         """Start a JupyterLab command without waiting for its end."""
