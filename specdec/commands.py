@@ -50,6 +50,8 @@ def open_lab(_, lab_args: list[str]) -> int:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # a container, most likely
         lab_args = with_option(lab_args, "ServerApp.allow_root", "True")
+    # without it, JupyterLab would show the lesson's own folder only
+    lab_args = with_option(lab_args, "ServerApp.root_dir", str(Path.cwd()))
     command = [
         sys.executable,
         "-m",

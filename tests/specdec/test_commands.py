@@ -1,8 +1,11 @@
 """The learner's commands: clear sentences, and nothing of the learner's lost."""
 
+import os
 import shutil
 import socket
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +87,19 @@ def test_outside_a_clone(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert "no git clone" in fails(capsys, "reset", "1")
     assert "no git clone" in fails(capsys, "update")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="execve: Windows starts a child instead")
+def test_lab_shows_the_whole_course_at_lesson_1(clone, monkeypatch):
+    started = []
+    monkeypatch.setattr(os, "execve", lambda path, argv, env: started.append((argv, env)))
+    commands.main(["lab", "--no-browser"])
+    ((argv, env),) = started
+    assert f"lessons/{NAME}/{NAME}.ipynb" in argv
+    assert f"--ServerApp.root_dir={os.getcwd()}" in argv
+    assert "--no-browser" in argv
+    assert any(arg.endswith("lab-settings") for arg in argv)
+    assert env["PATH"].startswith(str(Path(sys.executable).parent))
 
 
 def test_lab_outside_the_course(tmp_path, monkeypatch, capsys):
