@@ -50,13 +50,12 @@ def open_lab(_, lab_args: list[str]) -> int:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # a container, most likely
         lab_args = with_option(lab_args, "ServerApp.allow_root", "True")
-    # without it, JupyterLab would show the lesson's own folder only
     lab_args = with_option(lab_args, "ServerApp.root_dir", str(Path.cwd()))
+    lab_args = with_option(lab_args, "LabApp.default_url", f"/lab/tree/{FIRST.as_posix()}")
     command = [
         sys.executable,
         "-m",
         "jupyterlab",
-        str(FIRST),
         *with_option(lab_args, "LabApp.app_settings_dir", str(LAB_SETTINGS.resolve())),
     ]
     # nbgrader's Validate looks for its programs on PATH

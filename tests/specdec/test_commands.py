@@ -95,7 +95,7 @@ def test_lab_shows_the_whole_course_at_lesson_1(clone, monkeypatch):
     monkeypatch.setattr(os, "execve", lambda path, argv, env: started.append((argv, env)))
     commands.main(["lab", "--no-browser"])
     ((argv, env),) = started
-    assert f"lessons/{NAME}/{NAME}.ipynb" in argv
+    assert f"--LabApp.default_url=/lab/tree/lessons/{NAME}/{NAME}.ipynb" in argv
     assert f"--ServerApp.root_dir={os.getcwd()}" in argv
     assert "--no-browser" in argv
     assert any(arg.endswith("lab-settings") for arg in argv)
