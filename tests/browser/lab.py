@@ -228,7 +228,7 @@ class Notebook:
     def wait_until_ready(self):
         """Wait until the kernel is connected and the cells are drawn."""
         self.page.wait_for_function(KERNEL_READY)
-        self.page.locator(".jp-NotebookPanel .jp-Cell:visible").first.wait_for()
+        self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell:visible").first.wait_for()
 
     def command(self, name, **args):
         """Start a JupyterLab command without waiting for its end."""
@@ -250,7 +250,10 @@ class Notebook:
         self.page.evaluate(
             "(cell) => window.jupyterapp.shell.currentWidget.content.scrollToItem(cell)", cell
         )
-        shown = self.page.locator(f".jp-Cell[data-windowed-list-index='{cell}']")
+        # a reloaded page may have brought back a second notebook, in a hidden tab
+        shown = self.page.locator(
+            f".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell[data-windowed-list-index='{cell}']"
+        )
         shown.wait_for()
         return shown
 
