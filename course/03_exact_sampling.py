@@ -45,7 +45,7 @@ except ModuleNotFoundError:
     print("This kernel lacks the course. Choose Kernel > Change Kernel, or start with: make lab")
 
 # %% [markdown]
-# # Part A: the rule for one token
+# ## Part A: the rule for one token
 #
 # ## Drawing a word
 #
@@ -71,7 +71,7 @@ except ModuleNotFoundError:
 # **In 100 runs, how often does `cat` come out?** Choose below. Then play: drag the bars, switch to a
 # wrong rule, and press the button that makes 1,000 runs.
 #
-# *No picture below? Run the next cell. It needs a live kernel only once.*
+# *No picture below? Run the next cell.*
 
 # %% [raw] widget="lane"
 # kind: SamplingLane
@@ -480,7 +480,7 @@ check_expected_acceptance(
 # ---
 
 # %% [markdown] part="B"
-# # Part B: whole texts
+# ## Part B: whole texts
 #
 # ## A round
 #
