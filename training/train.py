@@ -31,7 +31,7 @@ from llama import SHAPES, Llama
 
 SEED = 20261129
 # (share of the budget used, the target's layers are divided by, tokens a step, window length)
-STAGES = ((0.0, 4, 2048, 128), (0.65, 4, 2048, 512), (0.78, 2, 2048, 512), (0.9, 1, 2048, 512))
+STAGES = ((0.0, 4, 2048, 128), (0.65, 4, 2048, 512), (0.78, 2, 2048, 512), (0.9, 1, 4096, 512))
 WARM_UP, COOL_DOWN = 0.02, 0.6  # shares of the budget
 DISTILLATION_RATE = 0.3  # of the peak: a full one would undo what the draft has learnt
 GOLDEN = (5**0.5 - 1) / 2
