@@ -17,13 +17,13 @@ from .core import (
     CheckFailed,
     Mistake,
     NotWrittenYet,
+    blame_helper,
     call,
     error_text,
     not_written,
     run_cases,
 )
 from .laws import TOO_MANY, allowed_distance, distance, exact_law, sampled_law
-from .lesson_01 import _first
 
 EXACT = 1e-12
 
@@ -669,13 +669,13 @@ def check_speculative_step(
 
 
 def _helpers_first(step, acceptance_probability, residual) -> str:
-    return _first(
+    return blame_helper(
         step,
         acceptance_probability,
         "acceptance_probability",
         ACCEPTANCE_CASES,
         BROKEN_HELPERS.format("acceptance_probability"),
-    ) or _first(step, residual, "residual", RESIDUAL_CASES, BROKEN_HELPERS.format("residual"))
+    ) or blame_helper(step, residual, "residual", RESIDUAL_CASES, BROKEN_HELPERS.format("residual"))
 
 
 def _step_cause(found) -> str:
@@ -1081,7 +1081,7 @@ def _sample_helpers(generate, speculative_step, process_logits) -> str:
                 check_speculative_step(speculative_step)
         except (CheckFailed, NotWrittenYet):
             return BROKEN_HELPERS.format("speculative_step")
-    return _first(
+    return blame_helper(
         generate,
         process_logits,
         "process_logits",
