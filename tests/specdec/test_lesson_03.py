@@ -51,6 +51,7 @@ def test_the_rule_is_exact_on_10_000_random_pairs():
         worst = max(worst, float(np.abs(law - p).max()))
         alpha = reference.expected_acceptance(p, q)
         assert abs(alpha - (1 - np.abs(np.subtract(p, q)).sum() / 2)) < 1e-12
+    print(f"largest deviation of the law on 10,000 random pairs: {worst:.1e}")
     assert worst <= 1e-12
 
 
