@@ -367,8 +367,8 @@ check_residual_law(residual, seed=11)
 # A token t can come out in two ways. Look at token 0 of the four, with p = 0.4 and q = 0.1.
 #
 # 1. The draft proposes it, and it is accepted: 0.1 × 1 = 0.1.
-# 2. Something was rejected, which happens with chance 0.4, and the replacement is token 0: 0.4 ×
-#    0.75 = 0.3.
+# 2. Something was rejected, 40 times in 100 as you counted, and the replacement is token 0:
+#    0.4 × 0.75 = 0.3.
 #
 # Together that is 0.4, the target's chance. Token 3, with p = 0.1 and q = 0.4: it is accepted with
 # 0.4 × 0.25 = 0.1, and it is never a replacement. Together 0.1, the target's chance again.
@@ -973,10 +973,10 @@ check_speculative_sample_rounds(
 # ## On two real models
 #
 # The course has a small pair of models that learnt from novels. Their tokens are pieces of words.
-# `next_logits` makes a function of a model, which takes token ids and gives logits, as yours wants
-# it. The next cell writes a text with your `speculative_sample`. Then it draws α at each place.
-# **Before you run it: where is the draft accepted more easily, at the beginning of a word or inside
-# it?**
+# `next_logits` turns a model into what your function wants: token ids in, logits out. The next cell
+# writes a text with your `speculative_sample`. Then `logits_along` gives the logits that both models
+# had before each token of it, and α is drawn. **Before you run it: where is the draft accepted more
+# easily, at the beginning of a word or inside it?**
 
 # %% free_try="real"
 from specdec.figures import acceptance_along, show
@@ -1012,7 +1012,8 @@ show(
 
 # %% [markdown]
 # Forty tokens are few. So more was measured beforehand: many texts at five temperatures, with two
-# drafts. `draft` learnt from the novels alone, `draft_distilled` from the target too (lesson 6).
+# drafts. `draft` learnt from the novels alone, `draft_distilled` from the target too (lesson 6). Each
+# ± is two standard errors, from how much the texts differ.
 #
 # If every guess were accepted with the same chance α, whatever came before, a pass would give
 # (1 − α<sup>k+1</sup>) / (1 − α) tokens on average. That is the formula of lesson 1. **Before you run
@@ -1048,8 +1049,8 @@ show(
 # - A round begins where the one before broke off. So its first place comes after a hard one.
 #
 # Were the guesses independent, the four numbers of the last line would all be α, but for chance. So
-# the formula is a **model** of the speed. That the text has the target's chances is a **law**: it holds at
-# every place, whatever α is.
+# the formula is a **model** of the speed. That the text has the target's chances is a **law**: it
+# holds at every place, whatever α is.
 
 # %% [markdown] minutes=1
 # ## Find the bug: three real ones
