@@ -653,7 +653,7 @@ check_speculative_step_edges(
 # %% [markdown] minutes=2
 # ## Does the draft leave a trace?
 #
-# Let the worst draft speak, 10,000 times: it always says `cat`. **Before you run it: is `cat` the
+# Let the worst draft speak, 2,000 times: it always says `cat`. **Before you run it: is `cat` the
 # commonest word that comes out?**
 #
 # The thin lines reach two **standard errors** up and down. A share that is measured in n draws
@@ -663,7 +663,7 @@ check_speculative_step_edges(
 from specdec.figures import shares_against, show
 
 rng = np.random.default_rng(3)
-p, q, runs = [0.5, 0.3, 0.2], [0.0, 0.0, 1.0], 10_000
+p, q, runs = [0.5, 0.3, 0.2], [0.0, 0.0, 1.0], 2_000
 counts = np.zeros(3)
 for _ in range(runs):
     counts[speculative_step([2], [q], [p, p], rng)[0]] += 1
@@ -673,7 +673,7 @@ for word, share, error, chance in zip(["mat", "rug", "cat"], shares, errors, p, 
     print(f"{word}: {share:.3f} ± {2 * error:.3f}, p is {chance}")
 show(
     shares_against(["mat", "rug", "cat"], shares, p, errors),
-    alt="Shares of mat, rug and cat in 10,000 runs with a draft that always says cat. They are "
+    alt="Shares of mat, rug and cat in 2,000 runs with a draft that always says cat. They are "
     "printed above; diamonds mark the target's 0.5, 0.3 and 0.2.",
 )
 
@@ -972,42 +972,30 @@ check_speculative_sample_rounds(
 # %% [markdown] minutes=3
 # ## On two real models
 #
-# The course has a small pair of models that learnt from novels. Their tokens are pieces of words.
-# `next_logits` turns a model into what your function wants: token ids in, logits out. The next cell
-# writes a text with your `speculative_sample`. Then `logits_along` gives the logits that both models
-# had before each token of it, and α is drawn. **Before you run it: where is the draft accepted more
-# easily, at the beginning of a word or inside it?**
+# The course has a small pair of models that learnt from novels: a target with 8.6 million weights,
+# and a draft with 0.3 million. Their tokens are pieces of words. `on_real_pair` gives them to your
+# `speculative_sample`, as functions from token ids to logits, like the cats. Then it asks both models
+# for their logits before each token of the text, and you compute α there. **Before you run it: where
+# is the draft accepted more easily, at the beginning of a word or inside it?**
 
 # %% free_try="real"
 from specdec.figures import acceptance_along, show
-from specdec.model import load_model
-from specdec.real_pair import logits_along, next_logits
-from specdec.sampling import CountedPair
+from specdec.real_pair import on_real_pair
 
-target, draft = load_model("target"), load_model("draft_distilled")
-print(target, draft)
-tokenizer = target.tokenizer
-prompt = tokenizer.encode("It was a dark morning, and the captain")
-k, n_tokens, T = 4, 40, 1
+T = 1
+run = on_real_pair(
+    speculative_sample, "It was a dark morning, and the captain", n_tokens=40, k=4, temperature=T
+)
+print(run)
 
-pair = CountedPair(next_logits(draft), next_logits(target))
-rng = np.random.default_rng(1)
-token_ids = speculative_sample(pair.draft, pair.target, prompt, n_tokens, k, T, 1, rng)
-print(f"{tokenizer.decode([*prompt, *token_ids])} …")
-print(f"{n_tokens} tokens in {pair.passes} passes: {n_tokens / pair.passes:.2f} tokens a pass")
-
-p_rows = [process_logits(row, T, 1) for row in logits_along(target, prompt, token_ids)]
-q_rows = [process_logits(row, T, 1) for row in logits_along(draft, prompt, token_ids)]
-alphas = [expected_acceptance(p, q) for p, q in zip(p_rows, q_rows, strict=True)]
-pieces = [tokenizer.decode([token]).replace(" ", "_").replace("\n", "¶") for token in token_ids]
-first = np.array([piece.startswith("_") for piece in pieces])
-at_first, inside = np.mean(np.array(alphas)[first]), np.mean(np.array(alphas)[~first])
-print(f"mean α {np.mean(alphas):.2f}; where a word begins {at_first:.2f}, elsewhere {inside:.2f}")
+alphas = []
+for target_logits, draft_logits in run.logits:
+    p, q = process_logits(target_logits, T, 1), process_logits(draft_logits, T, 1)
+    alphas.append(expected_acceptance(p, q))
+print(run.describe(alphas))
 show(
-    acceptance_along(pieces, alphas),
-    alt=f"Acceptance at the {n_tokens} tokens of the text, from {min(alphas):.2f} to "
-    f"{max(alphas):.2f}, mean {np.mean(alphas):.2f}. It is {at_first:.2f} on average where a word "
-    f"begins and {inside:.2f} elsewhere.",
+    acceptance_along(run.pieces, alphas),
+    alt=f"Acceptance at each of the 40 tokens of the text: {run.describe(alphas)}.",
 )
 
 # %% [markdown]
@@ -1021,7 +1009,7 @@ show(
 
 # %%
 from specdec.figures import acceptance_by_temperature, show
-from specdec.real_pair import recorded_acceptance
+from specdec.recorded import recorded_acceptance
 
 how, results = recorded_acceptance()
 print(f"{how['prompts']} texts of {how['n_tokens']} tokens each, k = {how['k']}")

@@ -227,7 +227,7 @@ def acceptance_along(tokens, alphas) -> plt.Figure:
 def acceptance_by_temperature(results, k: int) -> plt.Figure:
     """Draw alpha, and the tokens a pass beside the formula, against temperature.
 
-    results  a list of specdec.real_pair.Acceptance
+    results  a list of specdec.recorded.Acceptance
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.2), constrained_layout=True)
     left.set_ylabel("α, mean along the texts")

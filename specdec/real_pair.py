@@ -1,15 +1,12 @@
 """The shipped models in the form that lesson 3's samplers take: token ids in, logits out."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from specdec.model import Model
-
-DATA = Path(__file__).parent / "data"
+from specdec.model import Model, load_model
+from specdec.sampling import CountedPair
 
 
 def next_logits(model: Model) -> Callable:
@@ -51,49 +48,53 @@ def logits_along(model: Model, prompt: list[int], token_ids: list[int]) -> np.nd
 
 
 @dataclass(frozen=True)
-class Acceptance:
-    """What was measured on one draft at one temperature, over all texts.
+class RealText:
+    """A text that a sampler has written with the shipped pair.
 
-    alpha, alpha_error     mean of alpha along the texts, and two standard errors
-    formula                1 + alpha + ... + alpha**k: tokens a pass if guesses were independent
-    length, length_error   tokens a pass as counted, and two standard errors
-    by_place               share of accepted guesses at place 1 to k of a round, of those tested
+    text    prompt and new tokens, as text
+    pieces  each new token as text, a space shown as _
+    passes  passes of the target that it took
+    logits  for each new token (target's V logits, draft's V logits) at its place
     """
 
-    draft: str
-    temperature: float
-    alpha: float
-    alpha_error: float
-    formula: float
-    length: float
-    length_error: float
-    by_place: tuple[float, ...]
+    text: str
+    pieces: list[str]
+    passes: int
+    logits: list[tuple[np.ndarray, np.ndarray]]
+
+    def __str__(self) -> str:
+        mean = len(self.pieces) / self.passes
+        count = f"{len(self.pieces)} tokens in {self.passes} passes: {mean:.2f} tokens a pass"
+        return f"{self.text} …\n{count}"
+
+    def describe(self, alphas) -> str:
+        """Say how large alpha is on average, where a word begins and elsewhere."""
+        begins = np.array([piece.startswith("_") for piece in self.pieces])
+        alphas = np.array(alphas)
+        parts = [f"mean α {alphas.mean():.2f}"]
+        for where, chosen in (("where a word begins", begins), ("elsewhere", ~begins)):
+            if chosen.any():
+                parts.append(f"{where} {alphas[chosen].mean():.2f}")
+        return ", ".join(parts)
 
 
-def recorded_acceptance() -> tuple[dict, list[Acceptance]]:
-    """Return how the shipped pair was measured, {"k", "n_tokens", "prompts"}, and the results.
+def on_real_pair(
+    sampler: Callable, prompt: str, n_tokens: int, k: int, temperature: float, seed: int = 1
+) -> RealText:
+    """Let a sampler, called like speculative_sample, write n_tokens with the shipped pair.
 
-    `python -m tools.record_acceptance` has measured them.
+    The draft is `draft_distilled`. Raises whatever the sampler raises.
     """
-    record = json.loads((DATA / "acceptance.json").read_text(encoding="utf-8"))
-    rows = record.pop("rows")
-    return record, [summary(row, record["k"]) for row in rows]
-
-
-def summary(row: dict, k: int) -> Acceptance:
-    """Return means and standard errors over the texts; each text is one independent sample."""
-    alphas, emitted, rounds = (np.array(row[name]) for name in ("alpha", "emitted", "rounds"))
-    n = len(alphas)
-    alpha, length = float(alphas.mean()), float(emitted.sum() / rounds.sum())
-    # The spread of a ratio of two sums (Cochran, Sampling Techniques, 1977, section 6.3).
-    off = emitted - length * rounds
-    return Acceptance(
-        draft=row["draft"],
-        temperature=row["temperature"],
-        alpha=alpha,
-        alpha_error=float(2 * alphas.std(ddof=1) / np.sqrt(n)),
-        formula=sum(alpha**i for i in range(k + 1)),
-        length=length,
-        length_error=float(2 * np.sqrt(n) * off.std(ddof=1) / rounds.sum()),
-        by_place=tuple(a / t for a, t in zip(row["accepted"], row["tested"], strict=True)),
+    target, draft = load_model("target"), load_model("draft_distilled")
+    pair = CountedPair(next_logits(draft), next_logits(target))
+    start = target.tokenizer.encode(prompt)
+    rng = np.random.default_rng(seed)
+    token_ids = list(sampler(pair.draft, pair.target, start, n_tokens, k, temperature, 1, rng))
+    pieces = [target.tokenizer.decode([token]) for token in token_ids]
+    both = (logits_along(model, start, token_ids) for model in (target, draft))
+    return RealText(
+        text=target.tokenizer.decode([*start, *token_ids]),
+        pieces=[piece.replace(" ", "_").replace("\n", "¶") for piece in pieces],
+        passes=pair.passes,
+        logits=list(zip(*both, strict=True)),
     )

@@ -1,7 +1,7 @@
 """A lesson as a student meets it, in the course's own JupyterLab; shared by the lessons' tests."""
 
 import nbformat
-from lab import CourseLab
+from lab import PAGE_LIMIT_MS, CourseLab
 
 from autograder.answers import with_answers, worked_answers
 from tools.course import read_lesson, source_notebook, strip_markers
@@ -72,7 +72,7 @@ def validate(notebook):
     """Press nbgrader's button and return what its dialog says."""
     toolbar(notebook).locator("text=Validate").click()
     dialog = notebook.page.locator(".jp-Dialog-content")
-    dialog.wait_for(timeout=90_000)
+    dialog.wait_for(timeout=3 * PAGE_LIMIT_MS)
     text = dialog.inner_text()
     notebook.page.keyboard.press("Escape")
     dialog.wait_for(state="detached")

@@ -45,7 +45,7 @@ def test_run_all_reaches_the_last_cell(lesson, untouched):
     [
         ("check_residual_law(residual)", "residual"),
         ("check_speculative_step(speculative_step", "speculative_step"),
-        ("token_ids = speculative_sample(pair.draft", "speculative_sample"),
+        ("run = on_real_pair(", "speculative_sample"),
     ],
 )
 def test_an_unwritten_exercise_says_so_in_one_line(lesson, untouched, cell, name):
@@ -170,9 +170,9 @@ def test_validate_says_success_for_a_solved_lesson(lesson, browser, solved):
     assert "Success" in validate(notebook)
     notebook.run_all()
     assert "20 of 20 points" in lesson.output(notebook, "show_progress", solved)
-    real = lesson.cell(notebook, "token_ids = speculative_sample(pair.draft", solved)
+    real = lesson.cell(notebook, "run = on_real_pair(", solved)
     assert "tokens a pass" in real.inner_text()
-    assert "Acceptance at the 40 tokens" in real.locator("img").get_attribute("alt")
+    assert "Acceptance at each of the 40 tokens" in real.locator("img").get_attribute("alt")
     assert (notebook.foreign, notebook.errors) == ([], [])
     notebook.close()
 

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from specdec.model import MODELS, load_model
-from specdec.real_pair import common_length, logits_along, next_logits, recorded_acceptance, summary
-
-needs_weights = pytest.mark.skipif(
-    not (MODELS / "draft" / "model.safetensors").is_file(), reason="weights: not in this checkout"
-)
+from specdec.model import load_model
+from specdec.real_pair import common_length, logits_along, next_logits, on_real_pair
+from specdec.recorded import recorded_acceptance, summary
+from specdec.reference.lesson_03 import speculative_sample
 
 
-@needs_weights
+@pytest.mark.trained_pair
 def test_a_text_that_grows_and_is_cut_back_gives_the_models_own_logits():
     model = load_model("draft", dtype=np.float64)
     logits = next_logits(model)
@@ -25,13 +23,13 @@ def test_a_text_that_grows_and_is_cut_back_gives_the_models_own_logits():
     assert np.allclose(logits([3]), model(np.array([[3]]))[0, -1], rtol=0, atol=1e-10)
 
 
-@needs_weights
+@pytest.mark.trained_pair
 def test_an_empty_text_is_refused():
     with pytest.raises(ValueError, match="at least one token"):
         next_logits(load_model("draft"))([])
 
 
-@needs_weights
+@pytest.mark.trained_pair
 def test_the_rows_along_a_text_are_those_before_each_token():
     model = load_model("draft", dtype=np.float64)
     prompt, token_ids = [4, 9, 2], [7, 7, 1, 3]
@@ -40,6 +38,19 @@ def test_the_rows_along_a_text_are_those_before_each_token():
     assert rows.shape == (4, model.config.vocab_size)
     for i, row in enumerate(rows):
         assert np.allclose(row, logits(prompt + token_ids[:i]), rtol=0, atol=1e-10)
+
+
+@pytest.mark.trained_pair
+def test_a_sampler_writes_with_the_shipped_pair():
+    run = on_real_pair(speculative_sample, "It was a dark morning", 6, 2, temperature=0)
+    assert run.text.startswith("It was a dark morning")
+    assert len(run.pieces) == len(run.logits) == 6
+    assert 2 <= run.passes <= 6
+    assert f"6 tokens in {run.passes} passes" in str(run)
+    favourites = [int(np.argmax(target)) for target, _ in run.logits]
+    tokenizer = load_model("target").tokenizer
+    assert run.pieces == [tokenizer.decode([t]).replace(" ", "_") for t in favourites]
+    assert run.describe([0.5] * 6).startswith("mean α 0.50, ")
 
 
 @pytest.mark.parametrize(
