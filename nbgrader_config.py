@@ -66,8 +66,7 @@ c.GenerateAssignment.preprocessors = [
 
 # Hand-ins are graded by the engine, also by plain `nbgrader autograde` and in the formgrader.
 configure(c, policy_for="autograder.policy.policy_for")
-# Seconds. Lesson 3 runs exact laws of sampling code, thousands of calls in one test.
-c.GradeCells.limits = {"cell": 10, "test": 30, "submission": 180}
+c.GradeCells.limits = {"cell": 10, "test": 10, "submission": 90}  # seconds
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "autograder.preprocessors.HideTests",

@@ -53,13 +53,18 @@ def show(figure, alt: str) -> None:
 def axes(width: float, height: float):
     """Return a figure and axes in the course's style: grey text and lines, no frame."""
     figure, ax = plt.subplots(figsize=(width, height))
+    tidy(ax)
+    return figure, ax
+
+
+def tidy(ax) -> None:
+    """Give axes the course's style."""
     ax.spines[["top", "right"]].set_visible(False)
     for spine in ax.spines.values():
         spine.set_color(GREY)
     ax.tick_params(colors=GREY, labelsize=10)
     ax.xaxis.label.set_color(GREY)
     ax.yaxis.label.set_color(GREY)
-    return figure, ax
 
 
 def text_in_passes(rows) -> plt.Figure:
@@ -203,15 +208,54 @@ def shares_against(words, shares, wanted, errors) -> plt.Figure:
     return figure
 
 
-def acceptance_along(words, alphas) -> plt.Figure:
-    """Draw the chance of acceptance at each word of a text."""
-    figure, ax = axes(9.2, 2.8)
-    places = np.arange(len(words))
-    ax.bar(places, alphas, 0.6, color=GREEN)
-    for place, alpha in zip(places, alphas, strict=True):
-        ax.text(place, alpha + 0.02, f"{alpha:.1f}", ha="center", va="bottom", color=GREY)
-    ax.set_xticks(places, words)
-    ax.set_xlabel("word of the text that is being guessed")
+def acceptance_along(tokens, alphas) -> plt.Figure:
+    """Draw the chance of acceptance at each token of a text, and their mean as a line."""
+    figure, ax = axes(9.2, 2.9)
+    places = np.arange(len(tokens))
+    ax.bar(places, alphas, 0.7, color=GREEN)
+    mean = float(np.mean(alphas))
+    ax.axhline(mean, color=ORANGE, linestyle="--", linewidth=1.5)
+    ax.text(len(tokens) - 0.4, mean, f" mean\n {mean:.2f}", va="center", color=GREY, fontsize=9)
+    ax.set_xticks(places, tokens, rotation=90, fontsize=9, family="monospace")
+    ax.set_xlim(-0.6, len(tokens) - 0.4)
+    ax.set_xlabel("token of the text that is being guessed; _ begins a word")
     ax.set_ylabel("α, chance of acceptance")
-    ax.set_ylim(0, 1.2)
+    ax.set_ylim(0, 1.05)
+    return figure
+
+
+def acceptance_by_temperature(results, k: int) -> plt.Figure:
+    """Draw alpha, and the tokens a pass beside the formula, against temperature.
+
+    results  a list of specdec.recorded.Acceptance
+    """
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.2), constrained_layout=True)
+    left.set_ylabel("α, mean along the texts")
+    right.set_ylabel(f"tokens a pass, k = {k}")
+    for ax in (left, right):
+        tidy(ax)
+        ax.set_xlabel("temperature")
+    for draft, color, marker in zip(
+        dict.fromkeys(r.draft for r in results), (SKY, GREEN), "os", strict=False
+    ):
+        rows = [r for r in results if r.draft == draft]
+        heats = [r.temperature for r in rows]
+        style = {"color": color, "marker": marker, "capsize": 3, "label": draft}
+        left.errorbar(heats, [r.alpha for r in rows], [r.alpha_error for r in rows], **style)
+        style["label"] = f"{draft}, counted"
+        right.errorbar(heats, [r.length for r in rows], [r.length_error for r in rows], **style)
+        right.plot(
+            heats,
+            [r.formula for r in rows],
+            color=color,
+            marker="D",
+            fillstyle="none",
+            linestyle=":",
+            label=f"{draft}, formula",
+        )
+    for ax in (left, right):
+        ax.legend(
+            frameon=False, labelcolor=GREY, fontsize=8, ncols=2,
+            loc="lower center", bbox_to_anchor=(0.5, 1),
+        )  # fmt: skip
     return figure

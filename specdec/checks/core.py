@@ -142,6 +142,23 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def calls_by_name(function, name: str) -> bool:
+    """Say whether a function's code uses a name; True when its code can't be seen."""
+    code = getattr(function, "__code__", None)
+    return code is None or name in code.co_names
+
+
+def blame_helper(function, helper, name: str, cases, text: str) -> str:
+    """Return `text` when `function` builds on the learner's helper and that one is wrong."""
+    if helper is None or not calls_by_name(function, name):
+        return ""
+    try:
+        broken = any(not is_right(call(helper, c.args), c) for c in cases)
+    except NotWrittenYet:
+        broken = True
+    return text if broken else ""
+
+
 def describe(name: str, case: Case, outcome: Outcome) -> list[str]:
     """Say what was called, what came back and what was wanted. Facts only."""
     lines = [f"✗ {call_text(name, case.args)}"]

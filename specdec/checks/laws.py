@@ -1,18 +1,24 @@
-"""The exact law of a function that draws random numbers, by running it on all of them.
+"""Three ways to check a function that draws random numbers, from the cheapest to the widest.
 
-A generator of random numbers that hands out the midpoints of an even grid, one combination after
-the other, shows every way that a function can go. When all chances are multiples of the grid's
-step, the counts are the exact law, in whatever order the function takes its numbers.
+Scripted numbers: a function that takes its numbers in the usual order is known by what it gives for
+a few of them, chosen close to every edge.
+
+The exact law: a generator that hands out the midpoints of an even grid, one combination after the
+other, shows every way that a function can go. When all chances are multiples of the grid's step,
+the counts are the exact law, in whatever order the function takes its numbers.
+
+Seeded runs, for numbers of another kind, with a bound on false alarms.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 FALSE_ALARM = 1e-6
 MAX_RUNS = 3_000
+JUST = 1e-6  # how far beside an edge a scripted number lies
 TOO_MANY = {"more random numbers than can be counted": 1.0}
 
 
@@ -70,6 +76,17 @@ class GridRandom(np.random.Generator):
         return int(np.searchsorted(sums, self._next() * sums[-1], side="right"))
 
 
+class ScriptedRandom(GridRandom):
+    """Random numbers from a list, then 0.5 for ever."""
+
+    def __init__(self, numbers):
+        super().__init__(2)
+        self._numbers = iter(numbers)
+
+    def _next(self) -> float:
+        return next(self._numbers, 0.5)
+
+
 def _off_grid(name: str):
     def method(self, *args, **kwargs):
         self.off_grid = True
@@ -82,6 +99,20 @@ def _off_grid(name: str):
 for _name in ("integers", "exponential", "standard_exponential", "gumbel", "normal",
               "standard_normal", "geometric", "binomial", "permutation", "dirichlet"):  # fmt: skip
     setattr(GridRandom, _name, _off_grid(_name))
+
+
+def outcome_of(run: Callable, numbers: Sequence[float]):
+    """Return run(rng) for a list of random numbers; None when it asked for another kind."""
+    rng = ScriptedRandom(numbers)
+    outcome = run(rng)
+    return None if rng.off_grid else outcome
+
+
+def beside_edges(probs) -> list[float]:
+    """Return numbers just below and just above every edge between two tokens that can be drawn."""
+    edges = np.cumsum(probs)[:-1]
+    inside = sorted({float(edge) for edge in edges if 0 < edge < 1})
+    return [edge + side for edge in inside for side in (-JUST, JUST)] or [0.5]
 
 
 def exact_law(run: Callable, n: int, offset: float = 0.5) -> dict | None:

@@ -20,6 +20,7 @@ from .core import (
     CheckFailed,
     Mistake,
     NotWrittenYet,
+    blame_helper,
     call,
     call_text,
     is_right,
@@ -245,25 +246,8 @@ COUNT_CASES = [
 BROKEN_VERIFY = "First repair verify_greedy: it fails its own check, and this function calls it."
 
 
-def calls_by_name(function, name: str) -> bool:
-    """Say whether a function's code uses a name; True when its code can't be seen."""
-    code = getattr(function, "__code__", None)
-    return code is None or name in code.co_names
-
-
-def _first(function, helper, name: str, cases, text: str) -> str:
-    """Return `text` when `function` builds on the learner's helper and that one is wrong."""
-    if helper is None or not calls_by_name(function, name):
-        return ""
-    try:
-        broken = any(not is_right(call(helper, c.args), c) for c in cases)
-    except NotWrittenYet:
-        broken = True
-    return text if broken else ""
-
-
 def _verify_first(function, verify_greedy) -> str:
-    return _first(function, verify_greedy, "verify_greedy", VERIFY_CASES, BROKEN_VERIFY)
+    return blame_helper(function, verify_greedy, "verify_greedy", VERIFY_CASES, BROKEN_VERIFY)
 
 
 def check_accepted_count(accepted_count, verify_greedy=None, cases=COUNT_CASES) -> None:
@@ -778,7 +762,7 @@ def check_speed_estimate(speed_estimate, expected_tokens=None, cases=SPEED_CASES
         cases,
         SPEED_MISTAKES,
         "Tokens of a round, divided by the time of a round.",
-        first=lambda: _first(
+        first=lambda: blame_helper(
             speed_estimate, expected_tokens, "expected_tokens", EXPECTED_LEGAL, BROKEN_EXPECTED
         ),
     )

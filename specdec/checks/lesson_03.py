@@ -17,15 +17,25 @@ from .core import (
     CheckFailed,
     Mistake,
     NotWrittenYet,
+    blame_helper,
     call,
     error_text,
     not_written,
     run_cases,
 )
-from .laws import TOO_MANY, allowed_distance, distance, exact_law, sampled_law
-from .lesson_01 import _first
+from .laws import (
+    JUST,
+    TOO_MANY,
+    allowed_distance,
+    beside_edges,
+    distance,
+    exact_law,
+    outcome_of,
+    sampled_law,
+)
 
 EXACT = 1e-12
+RUNS = 300  # seeded runs of a function whose random numbers lie on no grid
 
 # --- acceptance_probability, residual, expected_acceptance --------------------------------------
 
@@ -391,18 +401,44 @@ class Step:
     q: Sequence
     p: Sequence
     grid: int = 4
+    on_grid = True  # all chances of a right function are multiples of the grid's step
 
     @property
     def text(self) -> str:
-        return f"draft {show(self.draft)}, q {show(self.q)}, p {show(self.p)}"
+        return f"speculative_step: draft {show(self.draft)}, q {show(self.q)}, p {show(self.p)}"
+
+    @property
+    def args(self) -> tuple:
+        return (self.draft, self.q, self.p)
+
+    @property
+    def scripts(self) -> list[list[float]]:
+        """Return numbers for every way that a round can end, each close to an edge.
+
+        A token that is kept has its number just below its chance, a rejected one exactly on it; the
+        last number lies just beside an edge between two tokens.
+        """
+        scripts, kept = [], []
+        for token, q, p in zip(self.draft, self.q, self.p, strict=False):
+            chance = min(1.0, _ratio(p, q, token))
+            if chance < 1:
+                scripts += [[*kept, chance, last] for last in beside_edges(_residual(p, q))]
+            if chance == 0:
+                return scripts
+            kept.append(chance - JUST)
+        return scripts + [[*kept, last] for last in beside_edges(self.p[-1])]
+
+    def wanted(self) -> dict:
+        """Return the right law of this call."""
+        return exact_law(_runner(rounds(), self), self.grid)
 
 
-STEP_CASES = [
-    Step([2], [Q_A], [P_A, P_D], GRID),
-    Step([3], [Q_A], [P_A, P_D], GRID),
+STEP_CASES = [  # so far from each mistake's law that 300 runs tell them apart
+    Step([3], [[0.5, 0.0, 0.0, 0.5]], [[0.5, 0.25, 0.25, 0.0], P_D]),
+    Step([1], [[0.0, 1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0]]),
     Step([1, 0], [Q_B, Q_C], [P_B, P_C, P_D]),
-    Step([0, 0], [Q_B, Q_C], [P_B, P_C, P_D]),
     Step([1, 2], [Q_B, Q_C], [P_B, P_C, P_D]),
+    Step([0, 0, 0], [Q_B, Q_C, Q_B], [P_B, P_C, P_B, P_D]),
 ]
 STEP_EDGES = [
     Step([], [], [P_D]),
@@ -571,18 +607,17 @@ STEP_MISTAKES = [
 class _Stopped(Exception):
     """A run that can't be counted: it raised, or gave no list of tokens."""
 
-    def __init__(self, came_back: str):
-        super().__init__(came_back)
-        self.came_back = came_back
+    def __init__(self, text: str, came_back: str):
+        super().__init__(f"✗ {text}\n  {came_back}")
 
 
-def _runner(function: Callable, args) -> Callable:
-    """Return run(rng), which calls the function and gives its tokens as a tuple.
+def _runner(function: Callable, case) -> Callable:
+    """Return run(rng), which calls the function with case.args and gives its tokens as a tuple.
 
     It raises _Stopped when the function raises, gives no list of tokens, or changes an argument.
     """
-    given = [list(a) if isinstance(a, list) else a for a in args]
-    before = [list(a) if isinstance(a, list) else a for a in args]
+    given = [list(a) if isinstance(a, list) else a for a in case.args]
+    before = [list(a) if isinstance(a, list) else a for a in case.args]
 
     def run(rng) -> tuple:
         try:
@@ -590,33 +625,80 @@ def _runner(function: Callable, args) -> Callable:
         except NotImplementedError as error:
             raise NotWrittenYet(not_written(str(error))) from None
         except Exception as error:
-            raise _Stopped(f"raised    {error_text(error)}") from None
+            raise _Stopped(case.text, f"raised    {error_text(error)}") from None
         for old, new in zip(before, given, strict=True):
             if isinstance(old, list) and new != old:
                 raise _Stopped(
-                    f"changed its input: {show(old)} became {show(new)}. Work on a copy: list(…)."
+                    case.text,
+                    f"changed its input: {show(old)} became {show(new)}. Work on a copy: list(…).",
                 )
         if not isinstance(value, list) or any(isinstance(token, list) for token in value):
             forgot = "  (is a `return` missing?)" if value is None else ""
-            raise _Stopped(f"returned  {show(value)}{forgot}")
+            raise _Stopped(case.text, f"returned  {show(value)}{forgot}")
         return tuple(value)
 
     return run
 
 
-def _law(run: Callable, grid: int, wanted: dict) -> tuple[dict, bool]:
-    """Return the law of run and whether it is right: exactly, or within the sampled bound."""
-    with _no_warnings():
-        law = exact_law(run, grid)
-        if law is not None:
-            return law, distance(law, wanted) <= 1e-9
-        return _sampled(run, wanted, runs=500)
+@dataclass(frozen=True)
+class Law:
+    """The chance of each outcome, and how far a right function's may lie from the right ones."""
+
+    chances: dict
+    slack: float = 1e-9
+
+    def fits(self, wanted: dict) -> bool:
+        return distance(self.chances, wanted) <= self.slack
 
 
-def _sampled(run: Callable, wanted: dict, runs: int) -> tuple[dict, bool]:
+def _laws(function: Callable, right: Callable, mistakes, cases, given, scripted) -> list[Law]:
+    """Return the function's law in each case.
+
+    given  what the function gave for the random numbers scripted for the cases `scripted`
+
+    A function that gives the same as the right one, and as no mistake, has the right laws. Any
+    other is run on a whole grid of numbers. One that acts like a single mistake, and whose law is
+    found wrong, has the mistake's laws.
+    """
+    known = [right, *(mistake.does for mistake in mistakes)]
+    alike = [other for other in known if _acts_alike(other, scripted, given)]
+    twin = alike[0] if len(alike) == 1 else None
+    laws = []
+    for case in cases:
+        laws.append(_counted(_runner(twin if twin is right else function, case), case))
+        if twin and not laws[-1].fits(case.wanted()):
+            return [Law(exact_law(_runner(twin, case), case.grid)) for case in cases]
+    return laws
+
+
+def _scripted(function: Callable, cases) -> list:
+    """Return what comes out for each list of random numbers of each case."""
     with _no_warnings():
-        law = sampled_law(run, runs, seed=5)
-    return law, distance(law, wanted) <= allowed_distance(len({*law, *wanted}), runs)
+        return [
+            outcome_of(_runner(function, case), numbers)
+            for case in cases
+            for numbers in case.scripts
+        ]
+
+
+def _acts_alike(other: Callable, cases, given) -> bool:
+    try:
+        return _scripted(other, cases) == given
+    except _Stopped:
+        return False
+
+
+def _counted(run: Callable, case) -> Law:
+    """Return the law over all numbers of the case's grid, or the shares of seeded runs.
+
+    The runs are for random numbers of another kind, and for chances that do not lie on the grid.
+    """
+    with _no_warnings():
+        law = exact_law(run, case.grid)
+        if law is not None and (case.on_grid or Law(law).fits(case.wanted())):
+            return Law(law)
+        shares = sampled_law(run, RUNS, seed=5)
+    return Law(shares, allowed_distance(len({*shares, *case.wanted()}), RUNS))
 
 
 @contextlib.contextmanager
@@ -640,81 +722,68 @@ BROKEN_HELPERS = "First repair {}: it fails its own check, and this function cal
 def check_speculative_step(
     step, acceptance_probability=None, residual=None, cases=STEP_CASES
 ) -> None:
-    """Check the chance of every outcome, exactly, over all random numbers of a grid."""
-    right = rounds()
-    found = []
-    failed = None
-    for case in cases:
-        args = (case.draft, case.q, case.p)
-        wanted = exact_law(lambda rng, a=args: tuple(right(*a, rng)), case.grid)
-        try:
-            law, good = _law(_runner(step, args), case.grid, wanted)
-        except _Stopped as stopped:
-            cause = _helpers_first(step, acceptance_probability, residual)
-            raise CheckFailed(
-                f"✗ speculative_step: {case.text}\n  {stopped.came_back}\n{cause}".rstrip()
-            ) from None
-        found.append((case, law))
-        if not good and failed is None:
-            failed = (case, law, wanted)
-    if failed is None:
+    """Check what comes out beside every edge; or else the chance of every outcome, exactly."""
+    try:
+        given = _scripted(step, cases)
+        laws = _laws(step, rounds(), STEP_MISTAKES, cases, given, scripted=cases)
+    except _Stopped as stopped:
+        cause = _helpers_first(step, acceptance_probability, residual)
+        raise CheckFailed(f"{stopped}\n{cause}".rstrip()) from None
+    found = list(zip(cases, laws, strict=True))
+    wrong = [(case, law) for case, law in found if not law.fits(case.wanted())]
+    if not wrong:
         print(f"✓ speculative_step: {len(cases)} cases, every outcome with its exact chance.")
         return
-    case, law, wanted = failed
+    case, law = wrong[0]
     raise CheckFailed(
-        f"✗ speculative_step: {case.text}\n"
-        f"  emits     {_law_lines(law)}\n  wanted    {_law_lines(wanted)}\n"
+        f"✗ {case.text}\n"
+        f"  emits     {_law_lines(law.chances)}\n  wanted    {_law_lines(case.wanted())}\n"
         f"{_helpers_first(step, acceptance_probability, residual) or _step_cause(found)}".rstrip()
     )
 
 
 def _helpers_first(step, acceptance_probability, residual) -> str:
-    return _first(
+    return blame_helper(
         step,
         acceptance_probability,
         "acceptance_probability",
         ACCEPTANCE_CASES,
         BROKEN_HELPERS.format("acceptance_probability"),
-    ) or _first(step, residual, "residual", RESIDUAL_CASES, BROKEN_HELPERS.format("residual"))
+    ) or blame_helper(step, residual, "residual", RESIDUAL_CASES, BROKEN_HELPERS.format("residual"))
 
 
 def _step_cause(found) -> str:
-    if all(len(law) == 1 and list(law.values()) == [1.0] for _, law in found):
+    if all(list(law.chances.values()) == [1.0] for _, law in found):
         return "It takes no random number from rng. Use rng.random() for each test."
     fitting = [m for m in STEP_MISTAKES if all(_same_law(m, case, law) for case, law in found)]
     return f"Likely cause: {fitting[0].cause}" if len(fitting) == 1 else ""
 
 
-def _same_law(mistake: Mistake, case: Step, law: dict) -> bool:
-    args = (case.draft, case.q, case.p)
+def _same_law(mistake: Mistake, case, law: Law) -> bool:
     try:
-        other = exact_law(lambda rng: tuple(mistake.does(*args, rng)), case.grid)
-    except Exception:
+        return law.fits(exact_law(_runner(mistake.does, case), case.grid))
+    except _Stopped:
         return False
-    return distance(law, other) <= 1e-9
 
 
 def check_speculative_step_edges(step, cases=STEP_EDGES, rows=ROWS) -> None:
     """Check an empty draft, tokens that can't come out, even at u = 0, and rows that do not fit."""
     for case in cases:
-        args = (case.draft, case.q, case.p)
-        run = _runner(step, args)
+        run = _runner(step, case)
         try:
             with _no_warnings():
-                law = exact_law(run, 4, offset=0.0) or sampled_law(run, 400, seed=6)
+                law = exact_law(run, 2, offset=0.0) or sampled_law(run, 60, seed=6)
         except _Stopped as stopped:
-            raise CheckFailed(f"✗ speculative_step: {case.text}\n  {stopped.came_back}") from None
+            raise CheckFailed(str(stopped)) from None
         for tokens in law if law is not TOO_MANY else ():
             _check_possible(case, tokens)
     for case, why in rows:
-        outcome = call(_tidy(step), (case.draft, case.q, case.p, np.random.default_rng(1)))
+        outcome = call(_tidy(step), (*case.args, np.random.default_rng(1)))
         if not isinstance(outcome.error, ValueError):
             came = f"returned  {show(outcome.value)}"
             if outcome.error is not None:
                 came = f"raised    {error_text(outcome.error)}"
-            raise CheckFailed(
-                f"✗ speculative_step: {case.text}\n  {came}\n  wanted    ValueError, since {why}"
-            )
+            raise CheckFailed(f"✗ {case.text}\n  {came}\n  wanted    ValueError, since {why}")
     print("✓ speculative_step, edges: impossible tokens never come out; wrong rows are refused.")
 
 
@@ -722,8 +791,7 @@ def _check_possible(case: Step, tokens: tuple) -> None:
     """Raise CheckFailed when a token came out that its row of the target gives no chance."""
     if not 1 <= len(tokens) <= len(case.p):
         raise CheckFailed(
-            f"✗ speculative_step: {case.text}\n  returned  {list(tokens)}\n"
-            f"  wanted    1 to {len(case.p)} tokens"
+            f"✗ {case.text}\n  returned  {list(tokens)}\n  wanted    1 to {len(case.p)} tokens"
         )
     for place, token in enumerate(tokens):
         if not case.p[place][token]:
@@ -734,7 +802,7 @@ def _check_possible(case: Step, tokens: tuple) -> None:
                     "Write u < ratio."
                 )
             raise CheckFailed(
-                f"✗ speculative_step: {case.text}\n  returned  {list(tokens)} for some u\n"
+                f"✗ {case.text}\n  returned  {list(tokens)} for some u\n"
                 f"  wanted    never token {token}: the target gives it chance 0{cause}"
             )
 
@@ -866,8 +934,8 @@ QUARTERS_P = [[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.25, 0.75, 0.0]]
 QUARTERS_Q = [[0.25, 0.25, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]]
 HALVES_P = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]]
 HALVES_Q = [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]
-TAIL_P = [[0.1, 0.4, 0.4, 0.1], [0.4, 0.1, 0.1, 0.4]]  # cut to two tokens, halves
-TAIL_Q = [[0.26, 0.26, 0.24, 0.24], [0.24, 0.26, 0.24, 0.26]]
+TAIL_P = [[0.24, 0.26, 0.26, 0.24], [0.26, 0.24, 0.24, 0.26]]  # cut to two tokens, halves
+TAIL_Q = [[0.1, 0.5, 0.3, 0.1], [0.3, 0.1, 0.1, 0.5]]  # cut to one token
 PAIR = (table_model("draft", QUARTERS_Q), table_model("target", QUARTERS_P))
 WARM_PAIR = (table_model("draft", QUARTERS_Q, 4), table_model("target", QUARTERS_P, 4))
 HALVES_PAIR = (table_model("draft", HALVES_Q), table_model("target", HALVES_P))
@@ -876,7 +944,7 @@ TAIL_PAIR = (table_model("draft", TAIL_Q), table_model("target", TAIL_P))
 
 @dataclass(frozen=True)
 class Sample:
-    """One call of speculative_sample, without its random numbers."""
+    """One call of speculative_sample: its arguments, and the grid or the seed of its numbers."""
 
     draft_model: Callable
     target_model: Callable
@@ -886,6 +954,12 @@ class Sample:
     temperature: float = 1
     top_p: float = 1
     grid: int = 2
+    on_grid = False  # another honest q is right too, with other chances on the way
+
+    @property
+    def scripts(self) -> list[list[float]]:
+        """Return one list of random numbers, enough for the text."""
+        return [np.random.default_rng(4).random(60).tolist()]
 
     @property
     def args(self):
@@ -920,15 +994,20 @@ class Sample:
         return law
 
 
+SAMPLE_TEXTS = [
+    Sample(*PAIR, [1], 6, 2),
+    Sample(*WARM_PAIR, [1, 0], 6, 2, temperature=4),
+    Sample(*TAIL_PAIR, [2], 4, 2, top_p=0.5),
+    Sample(*HALVES_PAIR, [1], 2, 0),
+    Sample(*PAIR, [0], 3, 1, temperature=0),
+    Sample(*PAIR, [0, 2], 0, 3),
+]
 SAMPLE_CASES = [
     Sample(*PAIR, [1], 1, 1, grid=4),
     Sample(*WARM_PAIR, [1, 0], 1, 1, temperature=4, grid=4),
     Sample(*TAIL_PAIR, [2], 1, 1, top_p=0.5),
-    Sample(*HALVES_PAIR, [1], 2, 0),
     Sample(*PAIR, [0], 1, 1, temperature=0),
-    Sample(*PAIR, [0, 2], 0, 3),
     Sample(*HALVES_PAIR, [0], 2, 1),
-    Sample(*HALVES_PAIR, [2], 2, 2),
 ]
 
 
@@ -1016,32 +1095,24 @@ SAMPLE_MISTAKES = [
 
 
 def check_speculative_sample(
-    generate, speculative_step=None, process_logits=None, cases=SAMPLE_CASES
+    generate, speculative_step=None, process_logits=None, cases=SAMPLE_CASES, texts=SAMPLE_TEXTS
 ) -> None:
-    """Check the chance of every text, exactly, over all random numbers of a grid; and errors."""
-    found = []
-    failed = None
-    for case in cases:
-        wanted = case.wanted()
-        try:
-            run = _runner(generate, case.args)
-            law, good = _law(run, case.grid, wanted)
-            if not good and failed is None:
-                # Another honest q is right too, but its chances need not lie on the grid.
-                good = _sampled(run, wanted, runs=600)[1]
-        except _Stopped as stopped:
-            cause = _sample_helpers(generate, speculative_step, process_logits)
-            raise CheckFailed(f"✗ {case.text}\n  {stopped.came_back}\n{cause}".rstrip()) from None
-        _check_length(case, law)
-        found.append((case, law))
-        if not good and failed is None:
-            failed = (case, law, wanted)
-    if failed:
-        case, law, wanted = failed
+    """Check texts for scripted random numbers; or else the chance of every text; and errors."""
+    try:
+        given = _scripted(generate, texts)
+        _check_lengths(texts, given)
+        laws = _laws(generate, _generator(), SAMPLE_MISTAKES, cases, given, scripted=texts)
+    except _Stopped as stopped:
+        cause = _sample_helpers(generate, speculative_step, process_logits)
+        raise CheckFailed(f"{stopped}\n{cause}".rstrip()) from None
+    found = list(zip(cases, laws, strict=True))
+    for case, law in found:
+        if law.fits(case.wanted()):
+            continue
         helpers = _sample_helpers(generate, speculative_step, process_logits)
         raise CheckFailed(
-            f"✗ {case.text}\n  emits     {_law_lines(law)}\n  wanted    {_law_lines(wanted)}\n"
-            f"{helpers or _sample_cause(found)}".rstrip()
+            f"✗ {case.text}\n  emits     {_law_lines(law.chances)}\n"
+            f"  wanted    {_law_lines(case.wanted())}\n{helpers or _sample_cause(found)}".rstrip()
         )
     for n_tokens, k in [(-1, 2), (2, -1)]:
         case = Sample(*PAIR, [0], n_tokens, k)
@@ -1053,18 +1124,17 @@ def check_speculative_sample(
                 f"✗ {case.text}\n  gave      {came}\n"
                 f"  wanted    ValueError, since {negative} is negative"
             )
-    print(f"✓ speculative_sample: {len(cases)} cases, every text with the target's exact chance.")
+    print(f"✓ speculative_sample: {len(texts)} texts, each with the target's chances.")
 
 
-def _check_length(case: Sample, law: dict) -> None:
-    whole = len(case.prompt) + case.n_tokens
-    if law is TOO_MANY:
-        return
-    for tokens in law:
-        if len(tokens) == case.n_tokens:
+def _check_lengths(cases, outcomes) -> None:
+    """Raise CheckFailed when an outcome is no text of its case's n_tokens tokens."""
+    for case, tokens in zip(cases, outcomes, strict=True):
+        whole = len(case.prompt) + case.n_tokens
+        if tokens is None or len(tokens) == case.n_tokens:
             continue
         cause = ""
-        if all(len(t) == whole and list(t[: -case.n_tokens]) == case.prompt for t in law):
+        if len(tokens) == whole and list(tokens[: len(case.prompt)]) == case.prompt:
             cause = "\nLikely cause: the prompt is returned too. Return the new tokens only."
         elif len(tokens) > case.n_tokens:
             cause = "\nLikely cause: the last round's extra tokens are returned. Cut them off."
@@ -1081,7 +1151,7 @@ def _sample_helpers(generate, speculative_step, process_logits) -> str:
                 check_speculative_step(speculative_step)
         except (CheckFailed, NotWrittenYet):
             return BROKEN_HELPERS.format("speculative_step")
-    return _first(
+    return blame_helper(
         generate,
         process_logits,
         "process_logits",
@@ -1095,16 +1165,8 @@ def _quiet():
 
 
 def _sample_cause(found) -> str:
-    fitting = [m for m in SAMPLE_MISTAKES if all(_same_sample(m, c, law) for c, law in found)]
+    fitting = [m for m in SAMPLE_MISTAKES if all(_same_law(m, case, law) for case, law in found)]
     return f"Likely cause: {fitting[0].cause}" if len(fitting) == 1 else ""
-
-
-def _same_sample(mistake: Mistake, case: Sample, law: dict) -> bool:
-    try:
-        other = exact_law(lambda rng: tuple(mistake.does(*case.args, rng)), case.grid)
-    except Exception:
-        return False
-    return distance(law, other) <= 1e-9
 
 
 @dataclass(frozen=True)
@@ -1126,14 +1188,14 @@ def check_speculative_sample_rounds(
     model = table_model("target", QUARTERS_P)
     for case in cases:
         calls = CountedPair(model, model, budget=400)
-        args = (calls.draft, calls.target, [0], case.n_tokens, case.k, 1, 1)
-        text = f"speculative_sample with draft = target, n_tokens={case.n_tokens}, k={case.k}"
+        sample = Sample(calls.draft, calls.target, [0], case.n_tokens, case.k)
+        text = f"{sample.text}, with draft = target"
         try:
             with _no_warnings():
-                tokens = _runner(generate, args)(np.random.default_rng(11))
+                tokens = _runner(generate, sample)(np.random.default_rng(11))
         except _Stopped as stopped:
             cause = _sample_helpers(generate, speculative_step, process_logits)
-            raise CheckFailed(f"✗ {text}\n  {stopped.came_back}\n{cause}".rstrip()) from None
+            raise CheckFailed(f"{stopped}\n{cause}".rstrip()) from None
         if len(tokens) < case.n_tokens:
             raise CheckFailed(f"✗ {text}\n  returned  {list(tokens)}\nFirst repair the text.")
         if calls.passes != case.passes or not calls.draft_calls:

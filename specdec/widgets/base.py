@@ -9,6 +9,8 @@ from typing import ClassVar
 import anywidget
 import traitlets
 
+from specdec.widgets.question import as_json, as_question
+
 FOLDER = Path(__file__).parent
 STILL_VARIABLE = "SPECDEC_STILL"
 IF_NOT_SHOWN = (
@@ -50,6 +52,50 @@ class CourseWidget(anywidget.AnyWidget):
             return self.still_bundle()
         data, metadata = super()._repr_mimebundle_(**kwargs)
         return {**data, "text/plain": IF_NOT_SHOWN}, metadata
+
+
+class Lane(CourseWidget):
+    """A widget that may ask for a prediction, and shows no result until one is made.
+
+    question  a text with choices, or None; choices is a list of Choice or (text, reason, right)
+
+    A lane has `prediction`, the choice that the learner committed to, and `TEXT["status_locked"]`.
+    It defines `sentence()`, which says what the state shown gives and why, and `still()`, which
+    returns (matplotlib Figure, alternative text) of that state with its result.
+    """
+
+    question = traitlets.Dict().tag(sync=True)
+    prediction = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, question=None, choices=None, **traits):
+        if (question is None) != (choices is None):
+            raise ValueError("question and choices belong together: give both or neither")
+        asked = {} if question is None else as_json(as_question(question, choices))
+        super().__init__(question=asked, **traits)
+
+    @property
+    def locked(self):
+        """True until the learner has committed to a choice; False without a question."""
+        return bool(self.question) and not self.prediction
+
+    def describe(self, reveal=False):
+        """Return the sentence that the lane shows: what comes out and why.
+
+        A locked lane tells only that it is locked, unless reveal is True.
+        """
+        return self.text["status_locked"] if self.locked and not reveal else self.sentence()
+
+    def sentence(self):
+        """Return what the state shown gives and why."""
+        raise NotImplementedError
+
+    def still(self):
+        """Return (matplotlib Figure, alternative text) of the state shown, with its result."""
+        raise NotImplementedError
+
+    def still_bundle(self):
+        """Return the still twin as a PNG with its alternative text."""
+        return picture_bundle(*self.still())
 
 
 def picture_bundle(figure, alt):

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 
 import traitlets
 
-from specdec.widgets.base import CourseWidget, front_end, picture_bundle
+from specdec.widgets.base import Lane, front_end
 from specdec.widgets.question import TEXT as QUESTION_TEXT
-from specdec.widgets.question import as_json, as_question
 
 MAX_DRAFT = 8
 MARKS = {"accepted": "✓", "corrected": "✎", "discarded": "✗", "bonus": "+"}
@@ -126,7 +125,7 @@ def token_list(vocabulary):
     return tokens
 
 
-class DraftLane(CourseWidget):
+class DraftLane(Lane):
     """One round: the draft's k guesses above the target's k + 1 answers from one pass.
 
     draft        list of k tokens, 0 <= k <= 8
@@ -150,9 +149,7 @@ class DraftLane(CourseWidget):
     picks = traitlets.List().tag(sync=True)
     accepted = traitlets.Int(None, allow_none=True).tag(sync=True)
     emitted = traitlets.List().tag(sync=True)
-    prediction = traitlets.Unicode("").tag(sync=True)
     tokens = traitlets.List().tag(sync=True)
-    question = traitlets.Dict().tag(sync=True)
     edit_draft = traitlets.Bool(False).tag(sync=True)
     start = traitlets.Dict().tag(sync=True)
 
@@ -166,34 +163,22 @@ class DraftLane(CourseWidget):
         vocabulary=10,
         text=None,
     ):
-        if (question is None) != (choices is None):
-            raise ValueError("question and choices belong together: give both or neither")
         tokens = token_list(vocabulary)
         draft, picks = checked_round(draft, target_next, tokens)
-        asked = {} if question is None else as_json(as_question(question, choices))
         super().__init__(
             text=text,
             tokens=tokens,
             draft=draft,
             picks=picks,
-            question=asked,
+            question=question,
+            choices=choices,
             edit_draft=bool(edit_draft),
             start={"draft": draft, "picks": picks},
         )
         self._settle()
 
-    @property
-    def locked(self):
-        """True until the learner has committed to a choice; False without a question."""
-        return bool(self.question) and not self.prediction
-
-    def describe(self, reveal=False):
-        """Return the sentence under the lane: what this round gives and why.
-
-        A locked lane tells only that it is locked, unless reveal is True.
-        """
-        if self.locked and not reveal:
-            return self.text["status_locked"]
+    def sentence(self):
+        """Return what this round gives and why."""
         return status_sentence(self.text, self.draft, self.picks)
 
     @contextmanager
@@ -207,10 +192,6 @@ class DraftLane(CourseWidget):
         from specdec.widgets.still import draw_lane, lane_alt
 
         return draw_lane(self), lane_alt(self)
-
-    def still_bundle(self):
-        """Return the still twin as a PNG with its alternative text."""
-        return picture_bundle(*self.still())
 
     @traitlets.validate("draft", "picks")
     def _check_round(self, proposal):

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import traitlets
 
-from specdec.widgets.base import CourseWidget, front_end, picture_bundle
-from specdec.widgets.question import as_json, as_question
+from specdec.widgets.base import Lane, front_end
+from specdec.widgets.question import TEXT as QUESTION_TEXT
 
 MIN_TOKENS, MAX_TOKENS = 3, 8
 RULES = ("right", "from_p", "threshold", "always", "inverted")
@@ -121,12 +121,7 @@ TEXT = {
     "reset": "Reset",
     "predict": "Predict first",
     "commit": "Show what happens",
-    "choose_first": "Choose an answer first.",
-    "right": "Right.",
-    "wrong": "Not this time.",
-    "mark_right": "right",
-    "mark_wrong": "wrong",
-    "your_choice": "your choice",
+    **QUESTION_TEXT,
 }
 
 
@@ -267,7 +262,7 @@ def status_sentence(text, tokens, p, q, rule):
     )
 
 
-class SamplingLane(CourseWidget):
+class SamplingLane(Lane):
     """One token of speculative sampling: p, q, what is kept, thrown away and put back.
 
     tokens    3 to 8 different words
@@ -293,8 +288,6 @@ class SamplingLane(CourseWidget):
     rule = traitlets.Enum(RULES, "right").tag(sync=True)
     counts = traitlets.List().tag(sync=True)
     kept = traitlets.Int(0).tag(sync=True)
-    prediction = traitlets.Unicode("").tag(sync=True)
-    question = traitlets.Dict().tag(sync=True)
     # What the temperatures work on: the bars as the learner set them by hand.
     base = traitlets.Dict().tag(sync=True)
     temperature = traitlets.Dict().tag(sync=True)
@@ -305,19 +298,17 @@ class SamplingLane(CourseWidget):
     law = traitlets.List()
 
     def __init__(self, tokens, p, q, question=None, choices=None, text=None, seed=1):
-        if (question is None) != (choices is None):
-            raise ValueError("question and choices belong together: give both or neither")
         if not 0 <= seed <= WORD:
             raise ValueError(f"seed is a whole number from 0 to {WORD}, got {seed!r}")
         tokens = checked_tokens(tokens)
         p, q = checked_law(p, tokens, "p"), checked_law(q, tokens, "q")
-        asked = {} if question is None else as_json(as_question(question, choices))
         super().__init__(
             text=text,
             tokens=tokens,
             p=p,
             q=q,
-            question=asked,
+            question=question,
+            choices=choices,
             base={"p": p, "q": q},
             temperature={"p": 1, "q": 1},
             counts=[0] * len(tokens),
@@ -326,18 +317,8 @@ class SamplingLane(CourseWidget):
         )
         self._settle()
 
-    @property
-    def locked(self):
-        """True until the learner has committed to a choice; False without a question."""
-        return bool(self.question) and not self.prediction
-
-    def describe(self, reveal=False):
-        """Return the sentence under the bars: what comes out under this rule and why.
-
-        A locked lane tells only that it is locked, unless reveal is True.
-        """
-        if self.locked and not reveal:
-            return self.text["status_locked"]
+    def sentence(self):
+        """Return what comes out under this rule and why."""
         return status_sentence(self.text, self.tokens, self.p, self.q, self.rule)
 
     def still(self):
@@ -345,10 +326,6 @@ class SamplingLane(CourseWidget):
         from specdec.widgets.sampling_still import draw_sampling, sampling_alt
 
         return draw_sampling(self), sampling_alt(self)
-
-    def still_bundle(self):
-        """Return the still twin as a PNG with its alternative text."""
-        return picture_bundle(*self.still())
 
     @traitlets.validate("p", "q")
     def _check_law(self, proposal):

@@ -2,15 +2,11 @@
 
 import json
 import statistics
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from lab import THEMES, Lab, axe_violations, chromium
+from lab import THEMES, Lab, axe_violations
 
 from specdec.widgets import DraftLane
 
@@ -56,12 +52,6 @@ TIMES = """async (select) => {
   }
   return times;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

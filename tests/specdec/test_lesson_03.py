@@ -51,6 +51,7 @@ def test_the_rule_is_exact_on_10_000_random_pairs():
         worst = max(worst, float(np.abs(law - p).max()))
         alpha = reference.expected_acceptance(p, q)
         assert abs(alpha - (1 - np.abs(np.subtract(p, q)).sum() / 2)) < 1e-12
+    print(f"largest deviation of the law on 10,000 random pairs: {worst:.1e}")
     assert worst <= 1e-12
 
 
@@ -228,6 +229,60 @@ def test_every_known_mistake_of_a_sampler_is_named_alone(mistake):
     assert f"Likely cause: {mistake.cause}" in message(
         checks.check_speculative_sample, mistake.does
     )
+
+
+def what_it_gives(function, cases):
+    return checks._scripted(function, cases)
+
+
+def test_the_scripted_numbers_tell_every_mistake_of_a_step_from_the_rule():
+    right = what_it_gives(reference.speculative_step, checks.STEP_CASES)
+    given = [what_it_gives(mistake.does, checks.STEP_CASES) for mistake in checks.STEP_MISTAKES]
+    assert right == what_it_gives(checks.rounds(), checks.STEP_CASES)
+    assert right not in given
+    assert all(given.count(outcomes) == 1 for outcomes in given)
+
+
+def test_the_scripted_numbers_tell_every_mistake_of_a_sampler_from_the_rule():
+    right = what_it_gives(reference.speculative_sample, checks.SAMPLE_TEXTS)
+    given = [what_it_gives(mistake.does, checks.SAMPLE_TEXTS) for mistake in checks.SAMPLE_MISTAKES]
+    assert right not in given
+    assert all(given.count(outcomes) == 1 for outcomes in given)
+
+
+@pytest.mark.parametrize("mistake", checks.STEP_MISTAKES, ids=lambda m: m.cause[:40])
+def test_seeded_runs_miss_a_mistake_with_a_chance_below_one_in_a_million(mistake):
+    """For numbers off every grid. The same bound as for false alarms, around the mistake's law."""
+
+    def chance_to_miss(case):
+        wanted = case.wanted()
+        law = exact_law(lambda rng: tuple(mistake.does(*case.args, rng)), case.grid)
+        outcomes = len({*law, *wanted})
+        beyond = distance(law, wanted) - allowed_distance(outcomes, checks.RUNS)
+        return 2**outcomes * np.exp(-checks.RUNS * max(beyond, 0) ** 2 / 2)
+
+    assert min(map(chance_to_miss, checks.STEP_CASES)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("check", "function", "most"),
+    [
+        (checks.check_speculative_step, reference.speculative_step, 60),
+        (checks.check_speculative_step_edges, reference.speculative_step, 20),
+        (checks.check_speculative_sample, reference.speculative_sample, 10),
+        (checks.check_speculative_sample_rounds, reference.speculative_sample, 10),
+    ],
+)
+def test_a_right_function_is_called_seldom(check, function, most):
+    """When graded, a call, and each call that it makes of a model or of rng, takes 0.1 ms."""
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return function(*args)
+
+    check(counted)
+    assert len(calls) <= most
 
 
 def test_an_unknown_mistake_gets_facts_only():
