@@ -48,7 +48,7 @@ class RuleModel:
         self.passes: list[Pass] = []
 
     def __call__(self, token_ids, mask) -> np.ndarray:
-        """Logits (1, T, V); errors as in full_lm_forward. The favourite of each row has logit 0."""
+        """Logits (1, T, V); errors as in full_lm_forward. Later rows have higher logits."""
         ids = checked_ids(token_ids, self, 0)
         length = ids.shape[1]
         mask = checked_mask(mask, length)
@@ -61,7 +61,8 @@ class RuleModel:
         seen = np.ones((length, length), bool) if mask is None else mask
         favourites = [self.rule(ids[0, row].tolist()) for row in seen]
         away = np.arange(self.vocab_size) - np.array(favourites)[:, None]
-        return -(away % self.vocab_size).astype(float)[None]
+        heights = np.arange(length)[:, None] - away % self.vocab_size
+        return heights[None].astype(float)
 
 
 def kind_of_mask(mask, length: int) -> str:

@@ -11,7 +11,17 @@ from specdec.toys import seven_draft, seven_target
 from specdec.trace import OutOfBudget
 from specdec.values import plain, show
 
-from .core import Case, CheckFailed, Mistake, NotWrittenYet, call, error_text, is_right, run_cases
+from .core import (
+    Case,
+    CheckFailed,
+    Mistake,
+    NotWrittenYet,
+    call,
+    describe,
+    error_text,
+    is_right,
+    run_cases,
+)
 from .lesson_01 import calls_by_name
 
 # --- build_causal_mask --------------------------------------------------------------------------
@@ -52,15 +62,6 @@ MASK_MISTAKES = [
         "each token sees one token of the future.",
         _mask(lambda row, column: column <= row + 1),
     ),
-    Mistake(
-        "the entries are numbers. full_lm_forward wants True and False: dtype=bool.",
-        _mask(lambda row, column: 1.0 if column <= row else 0.0),
-    ),
-    Mistake(
-        "this is the form that is added to scores, 0 and -inf. full_lm_forward wants True and "
-        "False.",
-        _mask(lambda row, column: 0.0 if column <= row else -np.inf),
-    ),
 ]
 
 MASK_CASES = [Case((n,), causal(n)) for n in (3, 4, 1, 8)]
@@ -68,7 +69,13 @@ BROKEN_MASK = "First repair build_causal_mask: it fails its own check, and this 
 
 
 def check_build_causal_mask(build_causal_mask, cases=MASK_CASES) -> None:
-    """Check the mask: True on and below the diagonal."""
+    """Check the mask: True on and below the diagonal, and booleans throughout."""
+    for case in cases:
+        outcome = call(build_causal_mask, case.args)
+        cause = unlike_booleans(plain(outcome.value))
+        if cause:
+            lines = describe("build_causal_mask", case, outcome)
+            raise CheckFailed("\n".join([*lines, cause]))
     run_cases(
         "build_causal_mask",
         build_causal_mask,
@@ -76,6 +83,21 @@ def check_build_causal_mask(build_causal_mask, cases=MASK_CASES) -> None:
         MASK_MISTAKES,
         "Row t sees positions 0 to t.",
     )
+
+
+def unlike_booleans(mask) -> str:
+    """Say so when a mask is made of numbers, which full_lm_forward refuses; else ""."""
+    if not isinstance(mask, list) or not all(isinstance(row, list) for row in mask):
+        return ""
+    entries = [entry for row in mask for entry in row]
+    if any(isinstance(entry, float) and np.isinf(entry) for entry in entries):
+        return (
+            "This is the form that is added to scores, 0 and -inf. full_lm_forward wants True and "
+            "False."
+        )
+    if any(isinstance(entry, int | float) and not isinstance(entry, bool) for entry in entries):
+        return "The entries are numbers. full_lm_forward wants True and False: dtype=bool."
+    return ""
 
 
 def _broken_mask(build_causal_mask) -> bool:
@@ -301,7 +323,7 @@ def _check_tokens(runs, wanted, first, cause, ids_of, extra=None) -> None:
             raise run.fail(
                 f"  raised    {_error(outcome.error)}",
                 f"  wanted    {run.pair.named(want)}",
-                cause=first() or ("" if out_of_budget(outcome.error) else cause()),
+                cause=first() or _error_cause(outcome.error, cause),
             )
         value = ids_of(outcome.value)
         odd = run.unlike_ids(value)
@@ -325,6 +347,18 @@ def _check_tokens(runs, wanted, first, cause, ids_of, extra=None) -> None:
 
 def _all_passes(run: Run) -> list:
     return [one for model in run.models for one in model.passes]
+
+
+def _error_cause(error: BaseException, cause: Callable) -> str:
+    """Name the cause of an error, where it is sure."""
+    if out_of_budget(error):
+        return ""  # its own sentence says it
+    if isinstance(error, ValueError) and "token_ids must lie in" in str(error):
+        return (
+            "A token id is larger than the vocabulary. np.argmax of a whole array counts through "
+            "all its rows; see to it that it looks at one row only, or give axis=-1."
+        )
+    return cause()
 
 
 def out_of_budget(error) -> bool:
@@ -464,7 +498,11 @@ STEP_MISTAKES = [
     ),
     Mistake(
         "the rows are read one place too early. Row T - 1 judges the first drafted token.",
-        _by_rows(_right_rule, lambda t, d, n: [t(d[: max(n - 1, 1)]), *answers(t, d, n - 1)]),
+        _by_rows(_right_rule, lambda t, d, n: answers(t, d, n - 2) if n > 1 else [t(d)]),
+    ),
+    Mistake(
+        "the rows are read one place too early. Row T - 1 judges the first drafted token.",
+        _by_rows(_right_rule, lambda t, d, n: answers(t, d, max(n - 2, 0))),
     ),
     Mistake(
         "the bonus is missing. When all k are accepted, the last row has one more answer.",
