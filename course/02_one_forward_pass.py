@@ -63,7 +63,7 @@ except ModuleNotFoundError:
 #
 # ### Play: a text, pass by pass
 #
-# Two trained models wrote this. The **target** has about 9 million parameters, the **draft** less than
+# Two trained models wrote this. The **target** has about 9 million parameters, the **draft** about
 # a thirtieth of that. They have read old novels, and they write in pieces of words, called **tokens**.
 #
 # Press *Next pass*. Each line is one pass of the target. ✓ is a guess of the draft that the target
@@ -776,9 +776,10 @@ show_times(time_passes())
 #
 # ### A row too late
 #
-# A program that runs models on many kinds of processors had this one in 2026, for text that is drawn
-# at random ([report](https://github.com/openvinotoolkit/openvino.genai/issues/4190)). Here is its
-# shape in our words. `answers` are the favourites of the k + 1 judging rows.
+# A program that runs models on many kinds of processors had this one, for text that is drawn at
+# random ([report](https://github.com/openvinotoolkit/openvino.genai/issues/4190),
+# [repair](https://github.com/openvinotoolkit/openvino.genai/pull/4490)). Here is its shape in our
+# words. `answers` are the favourites of the k + 1 judging rows.
 
 # %% include="specdec/bugs.py:answer_late"
 
@@ -805,9 +806,9 @@ print(answer_late([4, 5, 6], [4, 8, 6, 9]), "wanted [4, 8]")
 
 # %% [markdown] only="solution"
 # The correction belongs to the place where the guess was wrong, and the row that judged the guess has
-# it: `answers[i]`. The row after it has read the wrong guess as if it were text. In the report, a
-# word was deleted and the word after it kept: *covers than third* instead of *covers more than a
-# third*. The one-line repair is `answers[i]`; full acceptance never shows the bug.
+# it: `answers[i]`. The row after it has read the wrong guess as if it were text. So the right word is
+# lost, and the word that follows the wrong one comes out: the report shows *covers than third of
+# Earth surface*. The one-line repair is `answers[i]`; full acceptance never shows the bug.
 
 # %% [markdown]
 # ### No mask
@@ -917,7 +918,7 @@ print("given: ", words_of(judge_unmasked(drafted, cat_target, 3)))
 # | the last k rows, not k + 1 | no bonus, and rows that judge the wrong guess |
 # | one pass a guess | the right text, and four passes where one would do |
 # | the pass is made again for each row | the right text, four times the cost |
-# | the draft reads the text only | the right text, hardly anything accepted |
+# | the draft reads the text only | the right text, fewer guesses accepted |
 #
 # The last three print the right text. Only counting shows them.
 #

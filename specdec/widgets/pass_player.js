@@ -103,9 +103,10 @@ function makeButton(words, onClick) {
 function tokenNode(piece, mark, text) {
   const node = make("span", "sd-token");
   node.dataset.mark = mark;
+  node.dataset.newWord = String(piece.startsWith(" "));
   const glyph = make("span", "sd-glyph", MARKS[mark]);
   glyph.setAttribute("aria-hidden", "true");
-  node.append(make("span", "sd-piece", piece.replaceAll("\n", "↵")), glyph);
+  node.append(make("span", "sd-piece", piece.replaceAll("\n", "↵").trim() || "␣"), glyph);
   node.append(make("span", "sd-spoken", ` (${text[mark]}) `));
   return node;
 }
@@ -115,15 +116,16 @@ function passNode(one, number, pieces, text, latest) {
   node.dataset.latest = String(latest);
   node.setAttribute("aria-label", fill(text.pass_name, { n: number }));
   const marks = marksOf(one);
-  node.append(make("span", "sd-number", String(number)));
+  const line = make("span", "sd-line");
+  node.append(make("span", "sd-number", String(number)), line);
   const out = make("span", "sd-emitted");
   out.append(...one.emitted.map((token, i) => tokenNode(pieces[token], marks[i], text)));
   const lost = one.drafted.slice(one.accepted);
-  node.append(out);
+  line.append(out);
   if (lost.length) {
     const gone = make("span", "sd-lost");
     gone.append(...lost.map((token) => tokenNode(pieces[token], "rejected", text)));
-    node.append(gone);
+    line.append(gone);
   }
   return node;
 }
