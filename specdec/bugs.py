@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from specdec.model import full_lm_forward
 from specdec.sampling import draw, keep_top_p
 
 
@@ -30,3 +31,15 @@ def draft_top_two(q, rng):
 def draft_likeliest(q, rng):
     token = int(np.argmax(q))
     return token, q
+
+
+def answer_late(draft_token_ids, answers):
+    for i in range(len(draft_token_ids)):
+        if draft_token_ids[i] != answers[i]:
+            return [*draft_token_ids[:i], answers[i + 1]]
+    return [*draft_token_ids, answers[-1]]
+
+
+def judge_unmasked(token_ids, target, num_draft_tokens):
+    logits = full_lm_forward(token_ids, target, None)
+    return np.argmax(logits[0, -num_draft_tokens - 1 :], axis=-1)

@@ -144,21 +144,31 @@ def full_lm_forward(token_ids, params, mask):
     """One pass over a whole text, nothing remembered: token ids (1, T) -> logits (1, T, V).
 
     Row t predicts the token after position t. `mask` is boolean, (T, T), True where row t may see
-    column s; None lets every row see everything. Raises ValueError for wrong shapes, ids outside
-    the vocabulary, or more tokens than the model's context.
+    column s; None lets every row see everything. `params` is a Model or its weights; any function
+    of (token_ids, mask) that returns logits will do as well. Raises ValueError for wrong shapes,
+    ids outside the vocabulary, or more tokens than the model's context.
     """
+    if isinstance(params, Model):
+        params = params.params
+    if callable(params):
+        return params(token_ids, mask)
     token_ids = checked_ids(token_ids, params.config, 0)
-    length = token_ids.shape[1]
-    if mask is not None:
-        mask = np.asarray(mask)
-        if mask.dtype != bool or mask.shape != (length, length):
-            raise ValueError(
-                f"mask must be boolean with shape ({length}, {length}), "
-                f"got {mask.dtype} with shape {mask.shape}."
-            )
-        if not mask.any(axis=1).all():
-            raise ValueError("Each row of the mask must let its token see at least one position.")
-    return forward(token_ids, params, mask)
+    return forward(token_ids, params, checked_mask(mask, token_ids.shape[1]))
+
+
+def checked_mask(mask, length: int):
+    """mask as a boolean array (length, length), or None. Raises ValueError otherwise."""
+    if mask is None:
+        return None
+    mask = np.asarray(mask)
+    if mask.dtype != bool or mask.shape != (length, length):
+        raise ValueError(
+            f"mask must be boolean with shape ({length}, {length}), "
+            f"got {mask.dtype} with shape {mask.shape}."
+        )
+    if not mask.any(axis=1).all():
+        raise ValueError("Each row of the mask must let its token see at least one position.")
+    return mask
 
 
 def causal_rows(start: int, count: int) -> np.ndarray:

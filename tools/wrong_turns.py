@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.mutants import load
-from specdec.checks import lesson_03
+from specdec.checks import lesson_02, lesson_03
 from specdec.checks.laws import exact_law
 from specdec.sampling import CountedPair
 from specdec.toys import CAT_PROMPT, look_back_target, one_word_draft
@@ -25,8 +25,9 @@ def wrong_turns(lesson: str, answer: str, shown: str, given: str = "") -> str:
 
     given  source of the functions that the lesson gives its learners
     shown  what to show of it: "cat" for a generator on the cat pair, "step" and "sample" for the
-           chances that a verification or a sampler gives to its first token, or a Python list
-           of calls, each a tuple of arguments
+           chances that a verification or a sampler gives to its first token, "greedy", "cat_step"
+           and "cat_decode" for lesson 2's decoders, or a Python list of calls, each a tuple of
+           arguments
     Wrong answers that give the right results on these calls are left out.
     """
     look = LOOKS.get(shown) or on_calls(ast.literal_eval(shown))
@@ -119,8 +120,56 @@ def on_a_sampler(generate: Callable) -> list[str]:
     ]
 
 
+def on_greedy(decode: Callable) -> list[str]:
+    """Describe plain decoding of twelve tokens with the cat's target: the text, and the passes."""
+    run = lesson_02.Run("", decode, lesson_02.CAT, [0], (12,), both=False)
+    return [ids_as_words(run), passes_of(run)]
+
+
+def on_cat_steps(step: Callable) -> list[str]:
+    """Describe rounds 1, 2 and 3 of the cat: what comes after the text, accepted, passes."""
+    results, passes = [], []
+    for text in ([0], [0, 1, 2, 3, 0], [0, 1, 2, 3, 0, 4]):
+        run = lesson_02.Run("", step, lesson_02.CAT, text, (3,))
+        passes.append(passes_of(run))
+        results.append(ids_as_words(run, skip=len(text)))
+    return [*results, f"{'/'.join(p.split()[0] for p in passes)} passes"]
+
+
+def on_cat_decode(decode: Callable) -> list[str]:
+    """Describe ten tokens of the cat pair with k = 3: the text, accepted, and the passes."""
+    run = lesson_02.Run("", decode, lesson_02.CAT, [0], (10, 3))
+    return [ids_as_words(run), passes_of(run)]
+
+
+def passes_of(run: lesson_02.Run) -> str:
+    count = len(run.target.passes)
+    return f"{count} {'pass' if count == 1 else 'passes'}"
+
+
+def ids_as_words(run: lesson_02.Run, skip: int = 0) -> str:
+    """Write what a decoder of lesson 2 returned: its text without `skip` words, and the rest."""
+    if run.outcome.error is not None:
+        endless = isinstance(run.outcome.error, OutOfBudget)
+        return "it never ends" if endless else type(run.outcome.error).__name__
+    value = plain(run.outcome.value)
+    ids, rest = value if isinstance(value, list) and len(value) == 2 else (value, None)
+    try:
+        words = " ".join(lesson_02.CAT_WORDS[token] for token in ids[0][skip:])
+    except (TypeError, IndexError):
+        return f"`{show(value)}`"
+    return f"*{words or '(nothing)'}*" + ("" if rest is None else f" ({show(rest)})")
+
+
 def rounded(chances) -> list[float]:
     return [round(float(chance), 3) for chance in chances]
 
 
-LOOKS = {"cat": on_the_cat, "step": on_first_tokens, "sample": on_a_sampler}
+LOOKS = {
+    "cat": on_the_cat,
+    "cat_decode": on_cat_decode,
+    "cat_step": on_cat_steps,
+    "greedy": on_greedy,
+    "sample": on_a_sampler,
+    "step": on_first_tokens,
+}

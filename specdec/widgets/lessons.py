@@ -4,11 +4,18 @@ import json
 from importlib.resources import files
 
 from specdec.widgets.draft_lane import DraftLane
+from specdec.widgets.logits_grid import LogitsGrid
+from specdec.widgets.pass_player import PassPlayer
 from specdec.widgets.question import Choice, Question
 from specdec.widgets.quiz import Quiz
 from specdec.widgets.sampling_lane import SamplingLane
 
-LANES = {"DraftLane": DraftLane, "SamplingLane": SamplingLane}
+LANES = {
+    "DraftLane": DraftLane,
+    "LogitsGrid": LogitsGrid,
+    "PassPlayer": PassPlayer,
+    "SamplingLane": SamplingLane,
+}
 
 
 def load_widget(lesson: str, name: str):

@@ -25,6 +25,13 @@ FUNCTIONS = {
         "expected_tokens",
         "speed_estimate",
     },
+    "02_one_forward_pass": {
+        "build_causal_mask",
+        "greedy_decode",
+        "speculative_decode_step",
+        "speculative_decode",
+        "passes_saved",
+    },
     "03_exact_sampling": {
         "acceptance_probability",
         "residual",
@@ -40,6 +47,9 @@ EARLIER_MISTAKES = [
     ("01", "verify_greedy", "def verify_greedy(draft, target_next):\n    return list(draft)"),
     ("01", "verify_greedy", "def verify_greedy(draft, target_next)\n    return"),
     ("01", "expected_tokens", "def expected_tokens(a, k):\n    return 17"),
+    ("02", "build_causal_mask", "def build_causal_mask(n):\n    return [[True] * n] * n"),
+    ("02", "greedy_decode", "greedy_decode = lambda token_ids, model, num_tokens: token_ids"),
+    ("02", "speculative_decode_step", "def speculative_decode_step(*args)\n    return args"),
     ("03", "acceptance_probability", "acceptance_probability = lambda p, q, token: 1"),
     ("03", "residual", "def residual(p, q)\n    return"),
     ("03", "speculative_step", "def speculative_step(*rows):\n    return rows"),
