@@ -28,7 +28,10 @@ def policy_for(lesson):
     return Policy(
         expose=("specdec",),
         hidden=hidden,
-        stand_ins=("specdec.widgets", "specdec.figures", "specdec.progress", "specdec.start"),
+        stand_ins=(
+            *("specdec.widgets", "specdec.figures", "specdec.figures_costs"),
+            *("specdec.progress", "specdec.start", "specdec.stopwatch"),
+        ),
         warm=("numpy", "matplotlib.pyplot", "specdec.tryout", "specdec.ledger", "specdec.toys"),
         test_path=(str(root),),
         test_warm=("numpy", "specdec.checks", *([checks] if known else [])),

@@ -1051,7 +1051,7 @@ if batches:
 #   1: A round computes k + 1 places, also for guesses that are thrown away.
 #   0.8: Turned over. 25 places, 20 tokens.
 #   0.25: That is passes a token, 5 for 20. Each pass computes 5 places.
-#   1.3333333333333333: That leaves out the place of the target's own token below the line. Emitted are 20, not 15 accepted ones and no more.
+#   1.3333333333333333: That is 20 drafted over 15 accepted tokens. The pass also computes the place after the last guess, and emits a token there.
 #   1.6666666666666667: 25 places over the 15 accepted tokens. Emitted were 20.
 #   5: That many places a round, or plain passes. The question is about each emitted token.
 
@@ -1129,7 +1129,7 @@ if batches:
 # | accepted / drafted put into the formula as a | cat, k = 3: 2.41 tokens a pass; counted 3.0 |
 # | a round that accepts all counts as a rejection | cat: α = 0.67 instead of 0.8 |
 # | the target's own token forgotten | cat: length 2.0 instead of 3.0 |
-# | draft steps counted once | a = 0.82, c = 0.11, k = 7: 3.99 instead of 2.50 |
+# | draft steps counted once | a = 0.82, c = 0.11, k = 7: 3.98 instead of 2.50 |
 # | k as large as it goes | a = 0.5, c = ⅛: 1.0 at k = 8, 1.4 at k = 2 |
 # | a pass taken as free at any batch | 150 texts: "2.8 times as fast", truly 0.65 |
 #

@@ -1,4 +1,4 @@
-"""Still figures of lesson 5: simulations against the formula, ticks along a text, speed by batch."""
+"""Still figures of lesson 5: formula and simulation, ticks along a text, speed by batch."""
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import NullLocator

@@ -61,9 +61,7 @@ def main() -> None:
         "machine": f"{platform.machine()}, numpy {np.__version__}, one thread",
         "prompt tokens": PROMPT_TOKENS,
         "traces": {name: [ticks(models[name], *pair) for pair in pairs] for name in DRAFTS},
-        "draft cost": {
-            name: round(time_rows(models[name], [1])[0] / plain, 3) for name in DRAFTS
-        },
+        "draft cost": {name: round(time_rows(models[name], [1])[0] / plain, 3) for name in DRAFTS},
         "verify cost": [round(seconds / curve[0], 3) for seconds in curve],
     }
     path = Path(ACCEPTANCE)

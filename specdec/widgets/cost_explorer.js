@@ -1,0 +1,459 @@
+const SLACK = 1e-12;
+const BATCHES = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
+const MODELS = ["flat", "curve", "batch"];
+const SETTINGS = ["a", "c", "k", "model", "batch"];
+const WIDTH = 360;
+const HEIGHT = 230;
+const FRAME = { left: 38, right: 12, top: 14, bottom: 38 };
+
+// The rules, twins of those in cost_explorer.py. `s` holds a, c, k, model, batch, critical, curve.
+export function tokensPerPass(a, k) {
+  let total = 0;
+  let term = 1;
+  for (let i = 0; i <= k; i += 1) {
+    total += term;
+    term *= a;
+  }
+  return total;
+}
+
+export function verifyCost(s, k) {
+  if (s.model === "curve") return s.curve[k];
+  if (s.model === "flat") return 1;
+  const load = s.batch / s.critical;
+  return Math.max(1, load * (k + 1)) / Math.max(1, load);
+}
+
+export function roundCost(s, k) {
+  return k * s.c + verifyCost(s, k);
+}
+
+export function speedupAt(s, k) {
+  return tokensPerPass(s.a, k) / roundCost(s, k);
+}
+
+export function bestK(s) {
+  let best = 0;
+  for (let k = 1; k < s.curve.length; k += 1) {
+    if (speedupAt(s, k) > speedupAt(s, best) + SLACK) best = k;
+  }
+  return best;
+}
+
+// The smallest acceptance at which k guesses a round are no slower than none; null: there is none.
+export function breakEven(s) {
+  const needed = roundCost(s, s.k) - SLACK;
+  if (tokensPerPass(1, s.k) < needed) return null;
+  if (tokensPerPass(0, s.k) >= needed) return 0;
+  let low = 0;
+  let high = 1;
+  for (let i = 0; i < 60; i += 1) {
+    const middle = (low + high) / 2;
+    if (tokensPerPass(middle, s.k) >= needed) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+// The smallest batch at which k guesses a round lose; null: none does. From `critical` texts on
+// nothing changes any more.
+export function losingBatch(s) {
+  for (let batch = 1; batch <= s.critical; batch += 1) {
+    const there = { ...s, model: "batch", batch };
+    if (speedupAt(there, s.k) < 1 - SLACK) return batch;
+  }
+  return null;
+}
+
+export function twoPlaces(value) {
+  return (Math.floor(value * 100 + 0.5 + 1e-9) / 100).toFixed(2);
+}
+
+export function breakEvenText(text, s) {
+  const from = breakEven(s);
+  if (from === null) return text.never_pays;
+  return from === 0 ? text.always_pays : twoPlaces(from);
+}
+
+export function losingText(text, s) {
+  const batch = losingBatch(s);
+  return batch === null ? text.never_loses : String(batch);
+}
+
+export function statusSentence(text, s) {
+  const best = bestK(s);
+  const speed = speedupAt(s, s.k);
+  const values = {
+    k: s.k,
+    tokens: twoPlaces(tokensPerPass(s.a, s.k)),
+    cost: twoPlaces(roundCost(s, s.k)),
+    speedup: twoPlaces(speed),
+    best,
+    best_speedup: twoPlaces(speedupAt(s, best)),
+    batch: s.batch,
+  };
+  const kind = s.k === 0 ? "plain" : speed < 1 - SLACK ? "loses" : speed > 1 + SLACK ? "wins" : "even";
+  const parts = [fill(text[`status_${kind}`], values)];
+  parts.push(fill(best === s.k ? text.status_is_best : text.status_best, values));
+  if (s.model === "batch" && s.k > 0) {
+    const batch = losingBatch(s);
+    if (batch === null) parts.push(text.status_never_loses);
+    else parts.push(fill(batch === 1 ? text.status_always_loses : text.status_losing, { ...values, losing: batch }));
+  }
+  return parts.join(" ");
+}
+
+function svg(tag, attributes, content) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (content !== undefined) node.textContent = content;
+  return node;
+}
+
+// A chart from 0 to `top` upwards; `across` turns a value of the x axis into 0 to 1.
+function makeChart(label) {
+  const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sd-chart", role: "img" });
+  const right = WIDTH - FRAME.right;
+  const bottom = HEIGHT - FRAME.bottom;
+
+  function show({ title, ticks, across, top, curves, marks, description, plain }) {
+    const x = (value) => FRAME.left + across(value) * (right - FRAME.left);
+    const y = (value) => bottom - (value / top) * (bottom - FRAME.top);
+    node.setAttribute("aria-label", description);
+    node.replaceChildren();
+    const step = top <= 3 ? 0.5 : top <= 6 ? 1 : top <= 12 ? 2 : 5;
+    for (let value = 0; value <= top + 1e-9; value += step) {
+      node.append(svg("line", { x1: FRAME.left, x2: right, y1: y(value), y2: y(value), class: "sd-grid" }));
+      node.append(svg("text", { x: FRAME.left - 6, y: y(value) + 4, class: "sd-axis sd-end" }, String(value)));
+    }
+    for (const tick of ticks) {
+      node.append(svg("text", { x: x(tick), y: bottom + 16, class: "sd-axis sd-middle" }, String(tick)));
+    }
+    const words = { x: (FRAME.left + right) / 2, y: HEIGHT - 5, class: "sd-axis sd-middle" };
+    node.append(svg("text", words, title));
+    node.append(svg("line", { x1: FRAME.left, x2: right, y1: y(1), y2: y(1), class: "sd-plain-line" }));
+    node.append(svg("text", { x: right, y: y(1) + 13, class: "sd-axis sd-end" }, plain));
+    for (const { points, kind } of curves) {
+      const path = points.map(([px, py], i) => `${i ? "L" : "M"}${x(px).toFixed(1)} ${y(py).toFixed(1)}`);
+      node.append(svg("path", { d: path.join(""), class: `sd-curve sd-${kind}` }));
+    }
+    for (const { at, sign, kind } of marks) {
+      if (sign) {
+        const place = { x: x(at[0]), y: y(at[1]) - 7, class: "sd-sign sd-middle" };
+        node.append(svg("text", place, sign));
+      } else node.append(svg("circle", { cx: x(at[0]), cy: y(at[1]), r: 5, class: `sd-dot sd-${kind}` }));
+    }
+  }
+  node.setAttribute("aria-label", label);
+  return { node, show };
+}
+
+function makeSlider(name, text, { max, step }, onInput) {
+  const node = make("label", "sd-slider");
+  const range = focusable(make("input"));
+  range.type = "range";
+  range.min = "0";
+  range.max = String(max);
+  range.step = String(step);
+  const value = make("b");
+  node.append(make("span", "", text[`${name}_label`]), value, range);
+  range.addEventListener("input", () => onInput(Number(range.value)));
+
+  function show(position, words, locked) {
+    range.value = String(position);
+    range.disabled = locked;
+    range.setAttribute("aria-valuetext", words);
+    write(value, words);
+  }
+  return { node, show };
+}
+
+function makeModels(text, onChoose) {
+  const node = make("fieldset", "sd-models");
+  node.append(make("legend", "", text.model_label));
+  const group = `sd-model-${lastGroup++}-${Math.random().toString(36).slice(2)}`;
+  const inputs = {};
+  for (const model of MODELS) {
+    const chip = make("label", "sd-chip");
+    inputs[model] = focusable(make("input"));
+    inputs[model].type = "radio";
+    inputs[model].name = group;
+    inputs[model].value = model;
+    inputs[model].addEventListener("change", () => onChoose(model));
+    chip.append(inputs[model], make("span", "", text[`${model}_name`]));
+    node.append(chip);
+  }
+  const says = make("p", "sd-model-says");
+  node.append(says);
+
+  function show(model, values, locked) {
+    for (const [name, input] of Object.entries(inputs)) {
+      input.checked = name === model;
+      input.disabled = locked;
+    }
+    write(says, fill(text[`${model}_says`], values));
+  }
+  return { node, show };
+}
+
+function makeCases(text, cases, onLoad) {
+  const node = make("label", "sd-case");
+  const select = focusable(make("select"));
+  select.append(new Option(text.choose_case, ""));
+  cases.forEach((item, i) => select.append(new Option(item.name, String(i))));
+  select.addEventListener("change", () => {
+    if (select.value) onLoad(cases[Number(select.value)]);
+  });
+  node.append(make("span", "", text.case_label), select);
+  node.hidden = cases.length === 0;
+
+  // The box names a case only while the sliders stand as the case wants them.
+  function show(s, locked) {
+    const same = (item) => SETTINGS.every((name) => !(name in item) || item[name] === s[name]);
+    const chosen = cases.findIndex(same);
+    select.value = chosen < 0 ? "" : String(chosen);
+    select.disabled = locked;
+  }
+  return { node, show };
+}
+
+function makeTiles(text) {
+  const node = make("dl", "sd-tiles");
+  const tiles = {};
+  for (const name of ["speedup", "tokens", "cost", "best", "even", "losing"]) {
+    const tile = make("div", `sd-tile sd-tile-${name}`);
+    tiles[name] = { node: tile, value: make("dd", "") };
+    tile.append(make("dt", "", text[`tile_${name}`]), tiles[name].value);
+    node.append(tile);
+  }
+
+  function show(s, locked) {
+    const best = bestK(s);
+    const values = {
+      speedup: `${twoPlaces(speedupAt(s, s.k))}×`,
+      tokens: twoPlaces(tokensPerPass(s.a, s.k)),
+      cost: twoPlaces(roundCost(s, s.k)),
+      best: `${best} (${twoPlaces(speedupAt(s, best))}×)`,
+      even: breakEvenText(text, s),
+      losing: losingText(text, s),
+    };
+    for (const [name, tile] of Object.entries(tiles)) write(tile.value, locked ? text.hidden : values[name]);
+    tiles.losing.node.hidden = s.model !== "batch";
+    const speed = speedupAt(s, s.k);
+    const loses = !locked && speed < 1 - SLACK;
+    tiles.speedup.node.dataset.loses = String(loses);
+  }
+  return { node, show };
+}
+
+function makeTable(text) {
+  const node = make("details", "sd-numbers");
+  const table = make("table");
+  node.append(focusable(make("summary", "", text.table)), table);
+
+  function row(cells, tag) {
+    const line = make("tr");
+    cells.forEach((cell, i) => {
+      const item = make(tag === "th" || i === 0 ? "th" : "td", "", cell);
+      if (item.tagName === "TH") item.scope = tag === "th" ? "col" : "row";
+      line.append(item);
+    });
+    return line;
+  }
+
+  function show(s) {
+    const heads = ["k", text.tile_tokens, text.tile_cost, text.tile_speedup];
+    const lines = s.curve.map((_, k) => [
+      String(k),
+      twoPlaces(tokensPerPass(s.a, k)),
+      twoPlaces(roundCost(s, k)),
+      twoPlaces(speedupAt(s, k)),
+    ]);
+    table.replaceChildren(row(heads, "th"), ...lines.map((line) => row(line)));
+  }
+  return { node, show };
+}
+
+const overK = (s) => s.curve.map((_, k) => [k, speedupAt(s, k)]);
+
+function overA(s) {
+  const steps = Array.from({ length: 51 }, (_, i) => i / 50);
+  return steps.map((a) => [a, speedupAt({ ...s, a }, s.k)]);
+}
+
+function overBatch(s) {
+  const batches = Array.from({ length: 73 }, (_, i) => 2 ** (i / 8));
+  return batches.map((batch) => [batch, speedupAt({ ...s, model: "batch", batch }, s.k)]);
+}
+
+// The top of a chart: the next whole number above its curves, and at least 2.
+function topOf(curves) {
+  const highest = Math.max(...curves.flatMap(({ points }) => points.map(([, y]) => y)), 1.5);
+  return Math.ceil(highest + 0.2);
+}
+
+function shortSetting(text, s) {
+  const values = { a: twoPlaces(s.a), c: twoPlaces(s.c), k: s.k, speedup: twoPlaces(speedupAt(s, s.k)) };
+  return fill(text.setting, values);
+}
+
+function render({ model, el }) {
+  const text = model.get("text");
+  const question = model.get("question");
+  const isAsked = Boolean(question && question.choices);
+  const reset = focusable(make("button", "sd-button", text.reset));
+  reset.type = "button";
+  const root = makeRoot("sd-explorer", text, reset);
+  const sliders = {
+    a: makeSlider("a", text, { max: 1, step: 0.01 }, (a) => change({ a })),
+    c: makeSlider("c", text, { max: 0.5, step: 0.01 }, (c) => change({ c })),
+    k: makeSlider("k", text, { max: model.get("curve").length - 1, step: 1 }, (k) => change({ k })),
+    batch: makeSlider("batch", text, { max: BATCHES.length - 1, step: 1 }, (i) => change({ batch: BATCHES[i] })),
+  };
+  const controls = make("div", "sd-controls");
+  controls.append(...Object.values(sliders).map((slider) => slider.node));
+  const models = makeModels(text, (name) => change({ model: name }));
+  const cases = makeCases(text, model.get("cases"), ({ name, ...values }) => change(values));
+  const tiles = makeTiles(text);
+  const charts = [makeChart(text.chart_k), makeChart(text.chart_a)];
+  const chartRow = make("div", "sd-charts");
+  chartRow.append(...charts.map((chart) => chart.node));
+  const legend = make("p", "sd-legend");
+  const pin = focusable(make("button", "sd-button", text.pin));
+  const unpin = focusable(make("button", "sd-button", text.unpin));
+  pin.type = unpin.type = "button";
+  const pins = make("div", "sd-pins");
+  pins.append(pin, unpin);
+  const status = focusable(make("p", "sd-status"));
+  status.tabIndex = -1;
+  status.setAttribute("role", "status");
+  const table = makeTable(text);
+  root.append(make("p", "sd-hint", text.hint), cases.node, controls, models.node, tiles.node);
+  root.append(chartRow, legend, pins, status, table.node);
+  const asked = isAsked ? makeQuestion(question, text, text.predict, commit) : null;
+  if (asked) {
+    write(asked.button, text.commit);
+    root.append(asked.node);
+  }
+  pin.addEventListener("click", () => {
+    const { a, c, k, model: name, batch } = settings();
+    change({ pinned: { a, c, k, model: name, batch } });
+  });
+  unpin.addEventListener("click", () => change({ pinned: {} }));
+  reset.addEventListener("click", () => change(model.get("start")));
+
+  function change(values) {
+    model.set(values);
+    model.save_changes();
+  }
+
+  function settings() {
+    const names = [...SETTINGS, "critical", "curve"];
+    return Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  }
+
+  function commit(index) {
+    model.set("prediction", question.choices[index].text);
+    model.save_changes();
+    status.focus();
+  }
+
+  function showCharts(s, other, locked) {
+    const isBatch = s.model === "batch";
+    const best = bestK(s);
+    const from = breakEven(s);
+    const lost = losingBatch(s);
+    const points = { k: overK(s), side: isBatch ? overBatch(s) : overA(s) };
+    const curves = { k: [], side: [] };
+    const marks = { k: [], side: [] };
+    if (!locked) {
+      if (other) {
+        curves.k.push({ points: overK(other), kind: "pinned" });
+        curves.side.push({ points: isBatch ? overBatch(other) : overA(other), kind: "pinned" });
+        marks.k.push({ at: [other.k, speedupAt(other, other.k)], kind: "pinned" });
+        const there = isBatch ? { ...other, model: "batch", batch: s.batch } : other;
+        marks.side.push({ at: [isBatch ? s.batch : other.a, speedupAt(there, other.k)], kind: "pinned" });
+      }
+      curves.k.push({ points: points.k, kind: "now" });
+      curves.side.push({ points: points.side, kind: "now" });
+      marks.k.push({ at: [best, speedupAt(s, best)], sign: "★" });
+      marks.k.push({ at: [s.k, speedupAt(s, s.k)], kind: "now" });
+      marks.side.push({ at: [isBatch ? s.batch : s.a, speedupAt(s, s.k)], kind: "now" });
+      if (isBatch && lost !== null) marks.side.push({ at: [lost, 1], sign: "◆" });
+      if (!isBatch && from !== null && s.k > 0) marks.side.push({ at: [from, 1], sign: "◆" });
+    }
+    const values = { best, speedup: twoPlaces(speedupAt(s, best)), even: breakEvenText(text, s), losing: losingText(text, s) };
+    charts[0].show({
+      title: text.chart_k,
+      ticks: [0, 4, 8, 12, 16].filter((k) => k < s.curve.length),
+      across: (k) => k / (s.curve.length - 1),
+      top: topOf(curves.k),
+      curves: curves.k,
+      marks: marks.k,
+      description: locked ? text.chart_hidden : fill(text.chart_k_label, values),
+      plain: text.plain,
+    });
+    charts[1].show({
+      title: isBatch ? text.chart_batch : text.chart_a,
+      ticks: isBatch ? [1, 4, 16, 64, 256] : [0, 0.25, 0.5, 0.75, 1],
+      across: isBatch ? (batch) => Math.log2(batch) / 9 : (a) => a,
+      top: topOf(curves.side),
+      curves: curves.side,
+      marks: marks.side,
+      description: locked ? text.chart_hidden : fill(isBatch ? text.chart_batch_label : text.chart_a_label, values),
+      plain: text.plain,
+    });
+  }
+
+  function showLegend(s, other, locked) {
+    const now = make("span", "sd-key sd-key-now", shortSetting(text, s));
+    const parts = [now];
+    if (other) parts.push(make("span", "sd-key sd-key-pinned", `${text.pinned}: ${shortSetting(text, other)}`));
+    parts.push(make("span", "", text.signs));
+    legend.replaceChildren(...(locked ? [] : parts));
+  }
+
+  function update() {
+    const s = settings();
+    const locked = isAsked && !model.get("prediction");
+    const pinned = model.get("pinned");
+    const hasPin = Object.keys(pinned).length > 0;
+    const other = hasPin ? { ...s, model: "flat", ...pinned } : null;
+    root.dataset.locked = String(locked);
+    sliders.a.show(s.a, twoPlaces(s.a), locked);
+    sliders.c.show(s.c, twoPlaces(s.c), locked);
+    sliders.k.show(s.k, String(s.k), locked);
+    const nearest = BATCHES.findIndex((batch) => batch >= s.batch);
+    sliders.batch.show(nearest < 0 ? BATCHES.length - 1 : nearest, String(s.batch), locked);
+    sliders.batch.node.hidden = s.model !== "batch";
+    models.show(s.model, { critical: s.critical, free: Math.floor(s.critical / (s.k + 1)), k: s.k }, locked);
+    cases.show(s, locked);
+    tiles.show(s, locked);
+    showCharts(s, other, locked);
+    showLegend(s, other, locked);
+    write(status, locked ? text.status_locked : statusSentence(text, s));
+    const loses = !locked && speedupAt(s, s.k) < 1 - SLACK;
+    status.dataset.loses = String(loses);
+    if (!locked) table.show(s);
+    table.node.hidden = locked;
+    pin.disabled = reset.disabled = locked;
+    unpin.disabled = locked || !hasPin;
+    if (asked) showQuestion();
+  }
+
+  function showQuestion() {
+    const prediction = model.get("prediction");
+    const chosen = question.choices.findIndex((choice) => choice.text === prediction);
+    const state = chosen < 0 ? "open" : "done";
+    if (asked.node.dataset.state !== state) asked.show(chosen);
+    asked.button.hidden = chosen >= 0;
+  }
+
+  el.append(root);
+  update();
+  const names = [...SETTINGS, "critical", "curve", "pinned", "prediction"];
+  names.forEach((name) => model.on(`change:${name}`, update));
+  return () => names.forEach((name) => model.off(`change:${name}`, update));
+}
+
+export default { initialize, render };
