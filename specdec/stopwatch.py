@@ -28,7 +28,7 @@ def time_pass(model, texts: int, places: int, repeats: int = 5) -> float:
 
 def time_rows(model, rows) -> list[float]:
     """Return the seconds of one pass over one text of each length in rows."""
-    return [time_pass(model, 1, count) for count in rows]
+    return [time_pass(model, 1, count, repeats=20) for count in rows]
 
 
 def measure_batches(k: int, batches, draft: str = "draft_distilled") -> list[tuple]:
@@ -42,9 +42,14 @@ def measure_batches(k: int, batches, draft: str = "draft_distilled") -> list[tup
     return [
         (
             batch,
-            time_pass(target, batch, 1, repeats=3),
-            time_pass(target, batch, k + 1, repeats=3),
-            time_pass(small, batch, 1, repeats=3),
+            time_pass(target, batch, 1, repeats(batch)),
+            time_pass(target, batch, k + 1, repeats(batch)),
+            time_pass(small, batch, 1, repeats(batch)),
         )
         for batch in batches
     ]
+
+
+def repeats(batch: int) -> int:
+    """Return how often to time a pass: small ones are disturbed most, and cost least."""
+    return max(3, 40 // batch)

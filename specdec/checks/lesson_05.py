@@ -270,13 +270,6 @@ ESTIMATE_MISTAKES = [
         "the mean acceptance length divides by the drafted tokens. It is per round.",
         lambda a, d: _three(a, d, length=(sum(a) + len(a)) / sum(d)),
     ),
-    Mistake(
-        "all drafted tokens of a rejecting round count as tested. Only those up to the rejected "
-        "one are.",
-        lambda a, d: _three(
-            a, d, alpha=sum(a) / (sum(a) + sum(y - x for x, y in zip(a, d, strict=True)))
-        ),
-    ),
 ]
 
 ESTIMATE_CASES = [
