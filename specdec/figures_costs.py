@@ -22,9 +22,10 @@ def formula_and_simulation(ks, series) -> plt.Figure:
                     markersize=6)  # fmt: skip
         place = max(formula[-1], means[-1])
         ax.text(ks[-1] + 0.2, place, f"{marker_sign(marker)} {label}", color=GREY, va="center")
-    ax.set_xlabel("k, drafted tokens      line: formula    mark: played, ± 2 standard errors")
+    ax.set_xlabel("k, drafted tokens")
+    ax.set_title("line: formula    mark: played, ± 2 standard errors", fontsize=10, color=GREY)
     ax.set_ylabel("tokens a pass")
-    ax.set_xlim(min(ks) - 0.4, max(ks) + 0.34 * len(ks))
+    ax.set_xlim(min(ks) - 0.4, max(ks) + 0.3 * len(ks))
     ax.set_xticks(list(ks))
     ax.set_ylim(0, None)
     return figure
@@ -46,9 +47,9 @@ def ticks_along(rows, count: int) -> plt.Figure:
         ax.text(-1, -number, label, color=GREY, fontsize=10, ha="right", va="center")
         for place, tick in enumerate(ticks[:count]):
             if tick:
-                ax.add_patch(plt.Rectangle((place, -number - 0.3), 0.8, 0.6, color=SKY))
+                ax.add_patch(plt.Rectangle((place, -number - 0.3), 0.72, 0.6, color=SKY))
             else:
-                ax.text(place + 0.4, -number, "×", color=ORANGE, ha="center", va="center",
+                ax.text(place + 0.36, -number, "×", color=ORANGE, ha="center", va="center",
                         fontsize=11, weight="bold")  # fmt: skip
     ax.set_xlim(-14, count)
     ax.set_ylim(-len(rows) + 0.4, 0.6)

@@ -91,16 +91,15 @@ export function statusSentence(text, s) {
     best,
     best_speedup: twoPlaces(speedupAt(s, best)),
     batch: s.batch,
+    losing: losingBatch(s),
   };
-  const kind = s.k === 0 ? "plain" : speed < 1 - SLACK ? "loses" : speed > 1 + SLACK ? "wins" : "even";
-  const parts = [fill(text[`status_${kind}`], values)];
-  parts.push(fill(best === s.k ? text.status_is_best : text.status_best, values));
+  const kind = speed < 1 - SLACK ? "loses" : speed > 1 + SLACK ? "wins" : "even";
+  const kinds = [s.k === 0 ? "plain" : kind, best === s.k ? "is_best" : "best"];
   if (s.model === "batch" && s.k > 0) {
-    const batch = losingBatch(s);
-    if (batch === null) parts.push(text.status_never_loses);
-    else parts.push(fill(batch === 1 ? text.status_always_loses : text.status_losing, { ...values, losing: batch }));
+    const lost = values.losing;
+    kinds.push(lost === null ? "never_loses" : lost === 1 ? "always_loses" : "losing");
   }
-  return parts.join(" ");
+  return kinds.map((name) => fill(text[`status_${name}`], values)).join(" ");
 }
 
 function svg(tag, attributes, content) {
@@ -116,7 +115,7 @@ function makeChart(label) {
   const right = WIDTH - FRAME.right;
   const bottom = HEIGHT - FRAME.bottom;
 
-  function show({ title, ticks, across, top, curves, marks, description, plain }) {
+  function show({ title, ticks, across, top, curves, marks, description, plain, plainAtLeft }) {
     const x = (value) => FRAME.left + across(value) * (right - FRAME.left);
     const y = (value) => bottom - (value / top) * (bottom - FRAME.top);
     node.setAttribute("aria-label", description);
@@ -132,14 +131,16 @@ function makeChart(label) {
     const words = { x: (FRAME.left + right) / 2, y: HEIGHT - 5, class: "sd-axis sd-middle" };
     node.append(svg("text", words, title));
     node.append(svg("line", { x1: FRAME.left, x2: right, y1: y(1), y2: y(1), class: "sd-plain-line" }));
-    node.append(svg("text", { x: right, y: y(1) + 13, class: "sd-axis sd-end" }, plain));
     for (const { points, kind } of curves) {
       const path = points.map(([px, py], i) => `${i ? "L" : "M"}${x(px).toFixed(1)} ${y(py).toFixed(1)}`);
       node.append(svg("path", { d: path.join(""), class: `sd-curve sd-${kind}` }));
     }
-    for (const { at, sign, kind } of marks) {
+    // Where the curves leave room: under the line, at the right or, for batches, at the left.
+    const side = plainAtLeft ? { x: FRAME.left + 4 } : { x: right, "text-anchor": "end" };
+    node.append(svg("text", { ...side, y: y(1) + 14, class: "sd-axis sd-plain" }, plain));
+    for (const { at, sign, kind, above } of marks) {
       if (sign) {
-        const place = { x: x(at[0]), y: y(at[1]) - 7, class: "sd-sign sd-middle" };
+        const place = { x: x(at[0]), y: y(at[1]) + (above ? -7 : 5.5), class: "sd-sign sd-middle" };
         node.append(svg("text", place, sign));
       } else node.append(svg("circle", { cx: x(at[0]), cy: y(at[1]), r: 5, class: `sd-dot sd-${kind}` }));
     }
@@ -155,6 +156,7 @@ function makeSlider(name, text, { max, step }, onInput) {
   range.min = "0";
   range.max = String(max);
   range.step = String(step);
+  range.setAttribute("aria-label", text[`${name}_label`]);
   const value = make("b");
   node.append(make("span", "", text[`${name}_label`]), value, range);
   range.addEventListener("input", () => onInput(Number(range.value)));
@@ -376,7 +378,7 @@ function render({ model, el }) {
       }
       curves.k.push({ points: points.k, kind: "now" });
       curves.side.push({ points: points.side, kind: "now" });
-      marks.k.push({ at: [best, speedupAt(s, best)], sign: "★" });
+      marks.k.push({ at: [best, speedupAt(s, best)], sign: "★", above: true });
       marks.k.push({ at: [s.k, speedupAt(s, s.k)], kind: "now" });
       marks.side.push({ at: [isBatch ? s.batch : s.a, speedupAt(s, s.k)], kind: "now" });
       if (isBatch && lost !== null) marks.side.push({ at: [lost, 1], sign: "◆" });
@@ -400,6 +402,7 @@ function render({ model, el }) {
       top: topOf(curves.side),
       curves: curves.side,
       marks: marks.side,
+      plainAtLeft: isBatch,
       description: locked ? text.chart_hidden : fill(isBatch ? text.chart_batch_label : text.chart_a_label, values),
       plain: text.plain,
     });

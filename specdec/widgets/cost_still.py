@@ -122,6 +122,9 @@ def _draw_beside(ax, explorer):
         other = pinned_setting(explorer)._replace(**({"model": "batch"} if batched else {}))
         speeds = [speedup_at(other._replace(**{name: x}), other.k) for x in points]
         ax.plot(points, speeds, "--", color=PINNED, linewidth=1.6)
+        there = other._replace(batch=s.batch)
+        ax.plot(getattr(there, name), speedup_at(there, there.k), "o", color=CARD,
+                markeredgecolor=PINNED)  # fmt: skip
     speeds = [speedup_at(s._replace(**{name: x}), s.k) for x in points]
     ax.plot(points, speeds, color=NOW, linewidth=2)
     even = losing_batch(s) if batched else break_even(s)
