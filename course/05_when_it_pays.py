@@ -535,9 +535,11 @@ check_estimate_acceptance_edges(
 # All three have `sum(accepted)` above the line, once with something added. What stands below?
 # ===
 # Below stand: all drafted tokens; all rounds; all tested tokens. A round tests what it accepts, and
-# one token more if it rejects one. When does a round reject one?
+# one token more if it rejects one. When does a round reject one? (The errors come first: see the card.)
 # ===
 # ```python
+# if len(accepted) != len(drafted) or ____:
+#     raise ValueError("…")
 # rejections = sum(a < d for a, d in zip(accepted, drafted))
 # rate = sum(accepted) / ____
 # length = (sum(accepted) + ____) / len(accepted)
@@ -834,7 +836,7 @@ print(f"right guesses: draft {shares[0]:.3f}, distilled draft {shares[1]:.3f}")
 show(
     ticks_along([("draft", plain_draft[0]), ("distilled draft", distilled[0])], 80),
     alt="80 tokens of one text in two rows, one for each draft: boxes where the draft guesses right, "
-    "crosses where it is wrong. Right guesses come in stretches.",
+    "crosses where it is wrong.",
 )
 
 # %% free_try="replay"
@@ -963,8 +965,11 @@ check_break_even(
 # Up to 30 texts the four guesses ride along for nothing. From 150 texts on, five places cost five
 # times one. Arithmetic that is thrown away with rejected guesses is no longer free.
 #
-# Where is the turn? Take a = 0.8 and c = 0.05. A round gives 3.36 tokens a text, and drafting costs
-# 0.2, so the verification may cost 3.16. Nothing in this model tells you the batch at a glance: guess.
+# Where is the turn? Take a = 0.8, c = 0.05 and k = 4. A round gives 3.36 tokens a text, and drafting
+# costs 0.2 passes of the batch. **From about which batch does drafting lose?** Choose below, then move
+# the sliders.
+#
+# *No picture below? Run the next cell.*
 
 # %% [raw] widget="batches"
 # kind: CostExplorer
@@ -1033,9 +1038,9 @@ if batches:
 
 # %% [markdown]
 # On most processors a pass over 5 places already costs more than one over 1 at batch 1: the "about" in
-# "costs about as much as one" is a large word here. Then a few texts share the reading. Then the
-# arithmetic is used up, the verification nears five times the plain pass, and drafting loses.
-# Graphics cards have the same curve with larger numbers.
+# "costs about as much as one" is a large word here. With a few texts the reading is shared. With more,
+# the arithmetic is used up: the verification nears five times the plain pass, and drafting gains less
+# and less, until it loses. Graphics cards have the same curve with larger numbers.
 #
 # The texts were short. Long texts move the turn: each text then brings its own cache to be read, which
 # k + 1 places share. Engines have measured gains at batches of 32 and more with long contexts.
@@ -1140,7 +1145,8 @@ if batches:
 #   ([report](https://github.com/vllm-project/vllm/issues/8439)).
 # - **Long drafts.** With a draft of 0.6 billion weights, k = 3, 5 and 10 gave 12, 11 and 9 tokens a
 #   second ([report](https://github.com/vllm-project/vllm/issues/21278)).
-# - **Large batches.** vLLM's own figures show 1.4 and 1.8 times *slower* at high load.
+# - **Large batches.** vLLM's makers measured 1.4 and 1.8 times *slower* at high load
+#   ([report](https://blog.vllm.ai/2024/10/17/spec-decode.html)).
 # - **Another tokenizer or vocabulary.** Token numbers must mean the same text. Even of one family, two
 #   models can have vocabularies of different length.
 # - **Other sampling settings.** If the draft samples hotter or colder than the target, the text stays
