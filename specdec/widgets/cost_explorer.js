@@ -110,42 +110,47 @@ function svg(tag, attributes, content) {
 }
 
 // A chart from 0 to `top` upwards; `across` turns a value of the x axis into 0 to 1.
-function makeChart(label) {
+function makeChart() {
   const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sd-chart", role: "img" });
   const right = WIDTH - FRAME.right;
   const bottom = HEIGHT - FRAME.bottom;
+  const add = (tag, attributes, content) => node.append(svg(tag, attributes, content));
 
-  function show({ title, ticks, across, top, curves, marks, description, plain, plainAtLeft }) {
+  function drawFrame({ title, ticks, top, plain, plainAtLeft }, x, y) {
+    const ends = { x1: FRAME.left, x2: right };
+    const step = top <= 3 ? 0.5 : top <= 6 ? 1 : top <= 12 ? 2 : 5;
+    for (let value = 0; value <= top + 1e-9; value += step) {
+      const words = { x: FRAME.left - 6, y: y(value) + 4, class: "sd-axis sd-end" };
+      add("line", { ...ends, y1: y(value), y2: y(value), class: "sd-grid" });
+      add("text", words, String(value));
+    }
+    const below = { class: "sd-axis sd-middle" };
+    for (const tick of ticks) add("text", { ...below, x: x(tick), y: bottom + 16 }, String(tick));
+    add("text", { ...below, x: (FRAME.left + right) / 2, y: HEIGHT - 5 }, title);
+    add("line", { ...ends, y1: y(1), y2: y(1), class: "sd-plain-line" });
+    // Where the curves leave room: under the line, at the right or, for batches, at the left.
+    const side = plainAtLeft ? { x: FRAME.left + 4 } : { x: right, "text-anchor": "end" };
+    add("text", { ...side, y: y(1) + 14, class: "sd-axis sd-plain" }, plain);
+  }
+
+  function show(chart) {
+    const { across, top, curves, marks, description } = chart;
     const x = (value) => FRAME.left + across(value) * (right - FRAME.left);
     const y = (value) => bottom - (value / top) * (bottom - FRAME.top);
     node.setAttribute("aria-label", description);
     node.replaceChildren();
-    const step = top <= 3 ? 0.5 : top <= 6 ? 1 : top <= 12 ? 2 : 5;
-    for (let value = 0; value <= top + 1e-9; value += step) {
-      node.append(svg("line", { x1: FRAME.left, x2: right, y1: y(value), y2: y(value), class: "sd-grid" }));
-      node.append(svg("text", { x: FRAME.left - 6, y: y(value) + 4, class: "sd-axis sd-end" }, String(value)));
-    }
-    for (const tick of ticks) {
-      node.append(svg("text", { x: x(tick), y: bottom + 16, class: "sd-axis sd-middle" }, String(tick)));
-    }
-    const words = { x: (FRAME.left + right) / 2, y: HEIGHT - 5, class: "sd-axis sd-middle" };
-    node.append(svg("text", words, title));
-    node.append(svg("line", { x1: FRAME.left, x2: right, y1: y(1), y2: y(1), class: "sd-plain-line" }));
+    drawFrame(chart, x, y);
     for (const { points, kind } of curves) {
-      const path = points.map(([px, py], i) => `${i ? "L" : "M"}${x(px).toFixed(1)} ${y(py).toFixed(1)}`);
-      node.append(svg("path", { d: path.join(""), class: `sd-curve sd-${kind}` }));
+      const path = points.map(([px, py]) => `${x(px).toFixed(1)} ${y(py).toFixed(1)}`);
+      add("path", { d: `M${path.join("L")}`, class: `sd-curve sd-${kind}` });
     }
-    // Where the curves leave room: under the line, at the right or, for batches, at the left.
-    const side = plainAtLeft ? { x: FRAME.left + 4 } : { x: right, "text-anchor": "end" };
-    node.append(svg("text", { ...side, y: y(1) + 14, class: "sd-axis sd-plain" }, plain));
     for (const { at, sign, kind, above } of marks) {
-      if (sign) {
-        const place = { x: x(at[0]), y: y(at[1]) + (above ? -7 : 5.5), class: "sd-sign sd-middle" };
-        node.append(svg("text", place, sign));
-      } else node.append(svg("circle", { cx: x(at[0]), cy: y(at[1]), r: 5, class: `sd-dot sd-${kind}` }));
+      const [cx, cy] = [x(at[0]), y(at[1])];
+      const words = { x: cx, y: cy + (above ? -7 : 5.5), class: "sd-sign sd-middle" };
+      if (sign) add("text", words, sign);
+      else add("circle", { cx, cy, r: 5, class: `sd-dot sd-${kind}` });
     }
   }
-  node.setAttribute("aria-label", label);
   return { node, show };
 }
 
@@ -239,10 +244,11 @@ function makeTiles(text) {
       even: breakEvenText(text, s),
       losing: losingText(text, s),
     };
-    for (const [name, tile] of Object.entries(tiles)) write(tile.value, locked ? text.hidden : values[name]);
+    for (const [name, tile] of Object.entries(tiles)) {
+      write(tile.value, locked ? text.hidden : values[name]);
+    }
     tiles.losing.node.hidden = s.model !== "batch";
-    const speed = speedupAt(s, s.k);
-    const loses = !locked && speed < 1 - SLACK;
+    const loses = !locked && speedupAt(s, s.k) < 1 - SLACK;
     tiles.speedup.node.dataset.loses = String(loses);
   }
   return { node, show };
@@ -288,6 +294,32 @@ function overBatch(s) {
   return batches.map((batch) => [batch, speedupAt({ ...s, model: "batch", batch }, s.k)]);
 }
 
+const EMPTY = { curves: [], marks: [] };
+
+// The curves and marks of the chart over k, and of the one beside it, over a or the batch.
+function chartParts(s, other) {
+  const isBatch = s.model === "batch";
+  const best = bestK(s);
+  const parts = { k: { curves: [], marks: [] }, side: { curves: [], marks: [] } };
+
+  function add(setting, kind) {
+    const there = isBatch ? { ...setting, model: "batch", batch: s.batch } : setting;
+    const points = isBatch ? overBatch(there) : overA(there);
+    const at = [isBatch ? there.batch : there.a, speedupAt(there, there.k)];
+    parts.k.curves.push({ points: overK(setting), kind });
+    parts.k.marks.push({ at: [setting.k, speedupAt(setting, setting.k)], kind });
+    parts.side.curves.push({ points, kind });
+    parts.side.marks.push({ at, kind });
+  }
+
+  if (other) add(other, "pinned");
+  add(s, "now");
+  parts.k.marks.push({ at: [best, speedupAt(s, best)], sign: "★", above: true });
+  const even = isBatch ? losingBatch(s) : breakEven(s);
+  if (even !== null && s.k > 0) parts.side.marks.push({ at: [even, 1], sign: "◆" });
+  return parts;
+}
+
 // The top of a chart: the next whole number above its curves, and at least 2.
 function topOf(curves) {
   const highest = Math.max(...curves.flatMap(({ points }) => points.map(([, y]) => y)), 1.5);
@@ -295,8 +327,8 @@ function topOf(curves) {
 }
 
 function shortSetting(text, s) {
-  const values = { a: twoPlaces(s.a), c: twoPlaces(s.c), k: s.k, speedup: twoPlaces(speedupAt(s, s.k)) };
-  return fill(text.setting, values);
+  const speedup = twoPlaces(speedupAt(s, s.k));
+  return fill(text.setting, { a: twoPlaces(s.a), c: twoPlaces(s.c), k: s.k, speedup });
 }
 
 function render({ model, el }) {
@@ -310,14 +342,16 @@ function render({ model, el }) {
     a: makeSlider("a", text, { max: 1, step: 0.01 }, (a) => change({ a })),
     c: makeSlider("c", text, { max: 0.5, step: 0.01 }, (c) => change({ c })),
     k: makeSlider("k", text, { max: model.get("curve").length - 1, step: 1 }, (k) => change({ k })),
-    batch: makeSlider("batch", text, { max: BATCHES.length - 1, step: 1 }, (i) => change({ batch: BATCHES[i] })),
+    batch: makeSlider("batch", text, { max: BATCHES.length - 1, step: 1 }, (i) =>
+      change({ batch: BATCHES[i] }),
+    ),
   };
   const controls = make("div", "sd-controls");
   controls.append(...Object.values(sliders).map((slider) => slider.node));
   const models = makeModels(text, (name) => change({ model: name }));
   const cases = makeCases(text, model.get("cases"), ({ name, ...values }) => change(values));
   const tiles = makeTiles(text);
-  const charts = [makeChart(text.chart_k), makeChart(text.chart_a)];
+  const charts = [makeChart(), makeChart()];
   const chartRow = make("div", "sd-charts");
   chartRow.append(...charts.map((chart) => chart.node));
   const legend = make("p", "sd-legend");
@@ -361,57 +395,45 @@ function render({ model, el }) {
   }
 
   function showCharts(s, other, locked) {
+    const parts = locked ? { k: EMPTY, side: EMPTY } : chartParts(s, other);
     const isBatch = s.model === "batch";
     const best = bestK(s);
-    const from = breakEven(s);
-    const lost = losingBatch(s);
-    const points = { k: overK(s), side: isBatch ? overBatch(s) : overA(s) };
-    const curves = { k: [], side: [] };
-    const marks = { k: [], side: [] };
-    if (!locked) {
-      if (other) {
-        curves.k.push({ points: overK(other), kind: "pinned" });
-        curves.side.push({ points: isBatch ? overBatch(other) : overA(other), kind: "pinned" });
-        marks.k.push({ at: [other.k, speedupAt(other, other.k)], kind: "pinned" });
-        const there = isBatch ? { ...other, model: "batch", batch: s.batch } : other;
-        marks.side.push({ at: [isBatch ? s.batch : other.a, speedupAt(there, other.k)], kind: "pinned" });
-      }
-      curves.k.push({ points: points.k, kind: "now" });
-      curves.side.push({ points: points.side, kind: "now" });
-      marks.k.push({ at: [best, speedupAt(s, best)], sign: "★", above: true });
-      marks.k.push({ at: [s.k, speedupAt(s, s.k)], kind: "now" });
-      marks.side.push({ at: [isBatch ? s.batch : s.a, speedupAt(s, s.k)], kind: "now" });
-      if (isBatch && lost !== null) marks.side.push({ at: [lost, 1], sign: "◆" });
-      if (!isBatch && from !== null && s.k > 0) marks.side.push({ at: [from, 1], sign: "◆" });
-    }
-    const values = { best, speedup: twoPlaces(speedupAt(s, best)), even: breakEvenText(text, s), losing: losingText(text, s) };
+    const values = {
+      best,
+      speedup: twoPlaces(speedupAt(s, best)),
+      even: breakEvenText(text, s),
+      losing: losingText(text, s),
+    };
+    const says = (label) => (locked ? text.chart_hidden : fill(text[`${label}_label`], values));
+    const side = isBatch ? "chart_batch" : "chart_a";
     charts[0].show({
+      ...parts.k,
       title: text.chart_k,
-      ticks: [0, 4, 8, 12, 16].filter((k) => k < s.curve.length),
+      ticks: [0, 4, 8, 12, 16],
       across: (k) => k / (s.curve.length - 1),
-      top: topOf(curves.k),
-      curves: curves.k,
-      marks: marks.k,
-      description: locked ? text.chart_hidden : fill(text.chart_k_label, values),
+      top: topOf(parts.k.curves),
+      description: says("chart_k"),
       plain: text.plain,
     });
     charts[1].show({
-      title: isBatch ? text.chart_batch : text.chart_a,
+      ...parts.side,
+      title: text[side],
       ticks: isBatch ? [1, 4, 16, 64, 256] : [0, 0.25, 0.5, 0.75, 1],
       across: isBatch ? (batch) => Math.log2(batch) / 9 : (a) => a,
-      top: topOf(curves.side),
-      curves: curves.side,
-      marks: marks.side,
-      plainAtLeft: isBatch,
-      description: locked ? text.chart_hidden : fill(isBatch ? text.chart_batch_label : text.chart_a_label, values),
+      top: topOf(parts.side.curves),
+      description: says(side),
       plain: text.plain,
+      plainAtLeft: isBatch,
     });
   }
 
   function showLegend(s, other, locked) {
     const now = make("span", "sd-key sd-key-now", shortSetting(text, s));
     const parts = [now];
-    if (other) parts.push(make("span", "sd-key sd-key-pinned", `${text.pinned}: ${shortSetting(text, other)}`));
+    if (other) {
+      const words = `${text.pinned}: ${shortSetting(text, other)}`;
+      parts.push(make("span", "sd-key sd-key-pinned", words));
+    }
     parts.push(make("span", "", text.signs));
     legend.replaceChildren(...(locked ? [] : parts));
   }
@@ -429,7 +451,8 @@ function render({ model, el }) {
     const nearest = BATCHES.findIndex((batch) => batch >= s.batch);
     sliders.batch.show(nearest < 0 ? BATCHES.length - 1 : nearest, String(s.batch), locked);
     sliders.batch.node.hidden = s.model !== "batch";
-    models.show(s.model, { critical: s.critical, free: Math.floor(s.critical / (s.k + 1)), k: s.k }, locked);
+    const free = Math.floor(s.critical / (s.k + 1));
+    models.show(s.model, { critical: s.critical, free, k: s.k }, locked);
     cases.show(s, locked);
     tiles.show(s, locked);
     showCharts(s, other, locked);
