@@ -1,10 +1,10 @@
-"""Widgets of the lessons: the draft-and-verify lane, the sampling lane, the pass player,
-the logits grid and the quiz.
+"""Widgets of the lessons: one for each idea that is played with, and the quiz.
 
 Each widget has its rule in JavaScript, so that it answers at once and works in a reopened notebook
 without a kernel, and in Python, so that a cell can read the state and a still picture can be drawn.
 """
 
+from specdec.widgets.cost_explorer import CostExplorer
 from specdec.widgets.draft_lane import DraftLane
 from specdec.widgets.lessons import load_widget
 from specdec.widgets.logits_grid import LogitsGrid
@@ -15,6 +15,7 @@ from specdec.widgets.sampling_lane import SamplingLane
 
 __all__ = [
     "Choice",
+    "CostExplorer",
     "DraftLane",
     "LogitsGrid",
     "PassPlayer",

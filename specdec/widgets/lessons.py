@@ -3,6 +3,7 @@
 import json
 from importlib.resources import files
 
+from specdec.widgets.cost_explorer import CostExplorer
 from specdec.widgets.draft_lane import DraftLane
 from specdec.widgets.logits_grid import LogitsGrid
 from specdec.widgets.pass_player import PassPlayer
@@ -11,6 +12,7 @@ from specdec.widgets.quiz import Quiz
 from specdec.widgets.sampling_lane import SamplingLane
 
 LANES = {
+    "CostExplorer": CostExplorer,
     "DraftLane": DraftLane,
     "LogitsGrid": LogitsGrid,
     "PassPlayer": PassPlayer,

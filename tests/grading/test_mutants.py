@@ -40,6 +40,13 @@ FUNCTIONS = {
         "process_logits",
         "speculative_sample",
     },
+    "05_when_it_pays": {
+        "speedup",
+        "optimal_k",
+        "estimate_acceptance",
+        "simulate",
+        "break_even",
+    },
 }
 LESSONS = sorted(FUNCTIONS)
 BANKS = {lesson: load(lesson) for lesson in LESSONS}  # {lesson: (wrong answers, odd ones)}
@@ -54,6 +61,8 @@ EARLIER_MISTAKES = [
     ("03", "residual", "def residual(p, q)\n    return"),
     ("03", "speculative_step", "def speculative_step(*rows):\n    return rows"),
     ("03", "process_logits", "def process_logits(*args):\n    return [1.0, 0.0, 0.0]"),
+    ("05", "speedup", "def speedup(*args)\n    return"),
+    ("05", "speedup", "speedup = lambda a, k, c, verify_cost=1: 2.0"),
 ]
 
 
