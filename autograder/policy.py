@@ -14,7 +14,7 @@ def policy_for(lesson):
     """Return the Policy of a lesson, for example '02_sampling'.
 
     Student code may import the course's library, with the worked answers of earlier lessons only.
-    Widgets and figures are stand-ins that do nothing.
+    Widgets, figures and measurements are stand-ins that do nothing.
     """
     number = re.match(r"\d+", lesson)
     first = int(number[0]) if number else 1
@@ -28,7 +28,14 @@ def policy_for(lesson):
     return Policy(
         expose=("specdec",),
         hidden=hidden,
-        stand_ins=("specdec.widgets", "specdec.figures", "specdec.progress", "specdec.start"),
+        stand_ins=(
+            "specdec.widgets",
+            "specdec.figures",
+            "specdec.figures_cache",
+            "specdec.measure",
+            "specdec.progress",
+            "specdec.start",
+        ),
         warm=("numpy", "matplotlib.pyplot", "specdec.tryout", "specdec.ledger", "specdec.toys"),
         test_path=(str(root),),
         test_warm=("numpy", "specdec.checks", *([checks] if known else [])),

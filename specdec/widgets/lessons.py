@@ -3,12 +3,13 @@
 import json
 from importlib.resources import files
 
+from specdec.widgets.cache_lanes import CacheLanes
 from specdec.widgets.draft_lane import DraftLane
 from specdec.widgets.question import Choice, Question
 from specdec.widgets.quiz import Quiz
 from specdec.widgets.sampling_lane import SamplingLane
 
-LANES = {"DraftLane": DraftLane, "SamplingLane": SamplingLane}
+LANES = {"CacheLanes": CacheLanes, "DraftLane": DraftLane, "SamplingLane": SamplingLane}
 
 
 def load_widget(lesson: str, name: str):
