@@ -103,7 +103,7 @@ three_programs(target, draft, prompt, n_tokens=40, k=3)
 # question: The target's cache holds 12 tokens, the draft's 11. What must they hold after the round?
 # choices:
 #   - text: "12 and 11, as they are"
-#     reason: Then both hold k and l, which are not in the text. What is read next would follow them.
+#     reason: Then they hold k, and the target's l too, which are not in the text. What is read next would follow them.
 #   - text: "10 and 10"
 #     right: true
 #     reason: A to H, then i and j. ★ is in the text too, but no model has read it yet.
@@ -750,7 +750,8 @@ check_acceptance_by_position(
 # forget. Each has a bug that a real program had. You get no code, only plots, as you would from a
 # program that seems to work: for each place, the acceptance in rounds **after a full acceptance**
 # and **after a rejection**. The models are the number pair, of which a right program gets about 0.8
-# at each place. Both look at the last three tokens only, so a fault fades after three.
+# at each place. Both look at the last three tokens only, so a fault fades after three. Far places
+# rest on few rounds, so look at the first two.
 
 # %% free_try="bug_plots"
 from specdec.figures import show
@@ -888,24 +889,37 @@ show(
 )
 
 # %% [markdown]
-# If your line climbs above 1, your passes are not free. With one row, NumPy's library multiplies a
-# row by a matrix and reads each weight once, straight from memory. With several rows it uses another
-# routine, which first copies the weights into an order that suits it, at each call. For big batches
-# the copy pays. For 4 rows it costs about as much as the reading that it saves. Processors with wider
-# vectors (AVX-512) have a third routine for such small cases, and a pass is nearly flat there.
+# If your line climbs above 1, a wider pass is not free here. Why? Most of a pass is products of rows
+# with matrices. Look at these alone: one row, four rows in one product, and four rows one after the
+# other, which is what the target would do without speculation.
+
+# %% measured=true
+from specdec.measure import product_costs
+
+product_costs(target)
+
+# %% [markdown]
+# Four rows in one product need the weights once, and still take longer than one row. For one row the
+# library behind NumPy walks through the matrix and adds up. For several it uses another routine, made
+# for big batches: it first copies the matrix into an order that suits it, at each call. And the
+# arithmetic is no longer hidden behind the reading: these matrices are small, and much of them waits
+# in the processor's own memory. Processors with wider vectors (AVX-512) have a third routine for few
+# rows, and the line is nearly level there.
 
 # %% [markdown] minutes=2
 # ### The race
 #
 # Your generator against plain decoding with a cache, on three prompts from books that no model was
-# trained on, in one run, for two drafts and three k. **Before you run it: the simple formula will
-# promise about 2 to 3 times for the better draft. What will the clock say?**
+# trained on, in one run, for two drafts and three k. The plain draft learnt from text alone; the
+# distilled one learnt to guess what this target says. **Before you run it: how much of what the
+# simple formula promises will the clock keep? All, half, nothing?**
 
 # %% free_try="race" measured=true
 from specdec.measure import print_race, race
 
+results = []
 prompts = heldout_prompts(target.tokenizer, 3)
-results = race(speculative_generate_cached, target, drafts, prompts, n_tokens=30, ks=(1, 3, 7))
+results = race(speculative_generate_cached, target, drafts, prompts, n_tokens=24, ks=(1, 3, 7))
 print_race(results, pass_seconds, draft_seconds)
 
 # %% [markdown] minutes=2
@@ -1067,8 +1081,8 @@ show_progress("04_cache_and_rollback")
 #
 # ## What comes next
 #
-# You have seen a promise of 2 to 3 times shrink on your own machine. Lesson 5 makes a method of it:
-# when does speculation pay, with which k, and when should it be turned off?
+# You have seen how much of a promise your own machine keeps. Lesson 5 makes a method of it: when
+# does speculation pay, with which k, and when should it be turned off?
 #
 # ## Sources
 #

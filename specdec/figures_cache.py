@@ -17,8 +17,8 @@ def acceptance_panels(panels) -> plt.Figure:
         for spine in ax.spines.values():
             spine.set_color(GREY)
         ax.tick_params(colors=GREY, labelsize=9)
-        _line(ax, after_full, BLUE, "o", "-", "after all were accepted")
-        _line(ax, after_rejection, ORANGE, "s", "--", "after a rejection")
+        _line(ax, after_full, BLUE, "o", 9, "-", "after full acceptance")
+        _line(ax, after_rejection, ORANGE, "s", 5, "--", "after a rejection")
         ax.set_title(title, fontsize=10, color=GREY)
         ax.set_xticks(range(1, len(after_full) + 1))
         ax.set_ylim(-0.05, 1.08)
@@ -30,9 +30,11 @@ def acceptance_panels(panels) -> plt.Figure:
     return figure
 
 
-def _line(ax, shares, colour, marker, style, label) -> None:
+def _line(ax, shares, colour, marker, size, style, label) -> None:
     points = [(place, share) for place, share in enumerate(shares, 1) if share is not None]
-    ax.plot(*zip(*points, strict=True), color=colour, marker=marker, linestyle=style, label=label)
+    places, heights = zip(*points, strict=True) if points else ((), ())
+    ax.plot(places, heights, color=colour, marker=marker, markersize=size, linestyle=style,
+            label=label)  # fmt: skip
 
 
 def pass_costs(here: dict, recorded: dict) -> plt.Figure:
@@ -46,7 +48,8 @@ def pass_costs(here: dict, recorded: dict) -> plt.Figure:
         (here, BLUE, "o", "-", "here, now"),
         (recorded, ORANGE, "s", "--", "recorded"),
     ):
-        ax.plot(costs.keys(), costs.values(), color=colour, marker=marker, linestyle=style,
+        shown = {m: cost for m, cost in costs.items() if m in here}
+        ax.plot(shown.keys(), shown.values(), color=colour, marker=marker, linestyle=style,
                 label=label)  # fmt: skip
     ax.text(max(here), 1.02, "what the simple formula takes", color=GREY, ha="right", va="bottom",
             fontsize=9)  # fmt: skip
@@ -66,9 +69,9 @@ def waterfall(labels, values) -> plt.Figure:
     for place, value in enumerate(values):
         ax.text(place, value + 0.03, f"{value:.2f}x", ha="center", va="bottom", color=GREY)
         if place:
-            change = value - values[place - 1]
-            ax.text(place - 0.5, max(value, values[place - 1]) / 2, f"{change:+.2f}".replace("-", "−"),
-                    ha="center", color=GREY, fontsize=9, rotation=90, va="center")  # fmt: skip
+            change = f"{value - values[place - 1]:+.2f}".replace("-", "−")
+            middle = (value + values[place - 1]) / 2
+            ax.text(place - 0.5, middle, change, ha="center", va="center", color=GREY, fontsize=9)
     ax.axhline(1, color=GREY, linewidth=1, linestyle=":")
     ax.set_xticks(range(len(values)), labels)
     ax.set_ylabel("speedup over plain")

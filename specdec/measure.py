@@ -316,6 +316,29 @@ def relative_costs(pass_seconds: dict, draft_seconds: float) -> dict[int, float]
     return costs
 
 
+def product_costs(target: Model, rows: int = 4, repeats: int = 15) -> None:
+    """Print the time of one matrix product of each layer: 1 row, several at once, one by one."""
+    matrices = [layer.gate for layer in target.params.layers]
+    x = np.ones((rows, target.config.width), matrices[0].dtype)
+    ways = {
+        "1 row": lambda matrix: x[:1] @ matrix,
+        f"{rows} rows in one product": lambda matrix: x @ matrix,
+        f"{rows} rows, one after the other": lambda matrix: [row @ matrix for row in x],
+    }
+    times = {name: [] for name in ways}
+    for _ in range(repeats):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            for matrix in matrices:
+                way(matrix)
+            times[name].append(time.perf_counter() - start)
+    one = statistics.median(times["1 row"])
+    print(f"{len(matrices)} matrices of {matrices[0].shape[0]} x {matrices[0].shape[1]} numbers:")
+    for name, seconds in times.items():
+        median = statistics.median(seconds)
+        print(f"  {name:<27}{1e6 * median:7.0f} µs  {median / one:5.2f} times one row")
+
+
 def print_race(results: list[Result], pass_seconds: dict, draft_seconds: float) -> None:
     """Print a row for each decoder: acceptance, tokens a pass, both formulas, and the clock."""
     plain = results[0]
@@ -333,7 +356,12 @@ def print_race(results: list[Result], pass_seconds: dict, draft_seconds: float) 
 
 
 def find(results: list[Result], draft: str, k: int) -> Result:
-    """Return the result of one draft and k."""
+    """Return the result of one draft and k.
+
+    Raises NotImplementedError when there are no results: the race needs the learner's generator.
+    """
+    if not results:
+        raise NotImplementedError("speculative_generate_cached is not written yet")
     return next(r for r in results if (r.draft, r.k) == (draft, k))
 
 

@@ -1,5 +1,5 @@
 const OWN = "★";
-const MARKS = { text: "", guess: "?", accepted: "✓", rejected: "✗", own: "" };
+const SIGNS = { text: "", guess: "?", accepted: "✓", rejected: "✗", own: "" };
 const STEPS = ["start", "draft", "verify", "accept", "roll_back", "next"];
 const ROLL_BACK = STEPS.indexOf("roll_back");
 const ACCEPT = STEPS.indexOf("accept");
@@ -20,10 +20,10 @@ export function stages(length, k, accepted, rollback) {
   const judged = letters.map((letter, i) => [letter, i < accepted ? "accepted" : "rejected"]);
   const kept = judged.slice(0, accepted);
   const own = [[OWN, "own"]];
-  const drafting = (guesses) => [...text, ...guesses.slice(0, Math.max(k - 1, 0))].slice(0, length + k);
+  const drafting = (guesses) => [...text, ...guesses.slice(0, k - 1)];
   const targetEnd = [...text, ...(rollback === "target_kept" ? judged : kept)];
   const draftEnd = draftAfter(text, judged, accepted, rollback);
-  const filled = k > 0 && k === accepted && !["last_missing", "draft_reset"].includes(rollback);
+  const filled = k === accepted && !["last_missing", "draft_reset"].includes(rollback);
   const before = text.slice(0, -1);
   const after = [...text, ...kept, ...own];
   return [
@@ -42,7 +42,6 @@ export function stages(length, k, accepted, rollback) {
 
 function draftAfter(text, judged, accepted, rollback) {
   const k = judged.length;
-  if (k === 0) return rollback === "draft_reset" ? [] : text.slice(0, -1);
   const held = [...text, ...judged.slice(0, -1)];
   const rejected = k - accepted;
   const forget =
@@ -55,7 +54,7 @@ export function harm(length, k, accepted, rollback) {
   const last = stages(length, k, accepted, rollback).at(-1);
   const same = (lane) => lane.map(([t]) => t).join() === last.text.map(([t]) => t).join();
   if (!same(last.target)) return "text";
-  return k === 0 || same(last.draft) ? "none" : "draft";
+  return same(last.draft) ? "none" : "draft";
 }
 
 export function statusSentence(text, state) {
@@ -67,7 +66,7 @@ export function statusSentence(text, state) {
   const values = { ...state, newest: tokenAt(length), target, draft };
   const parts = [fill(text[`status_${STEPS[step]}`], values)];
   if (step === ROLL_BACK) {
-    if (rollback === "right" && k > 0 && k === accepted) parts.push(text.short);
+    if (rollback === "right" && k === accepted) parts.push(text.short);
     if (said.length === 2) {
       const right = said[0] === target && said[1] === draft;
       const values = { target_said: said[0], draft_said: said[1] };
@@ -77,7 +76,7 @@ export function statusSentence(text, state) {
   return parts.join(" ");
 }
 
-function makeCell(text) {
+function makeCell() {
   const node = make("span", "sd-cell");
   const token = make("span", "sd-token");
   const mark = make("span", "sd-sign");
@@ -88,7 +87,7 @@ function makeCell(text) {
     show(entry) {
       node.dataset.mark = entry ? entry[1] : "empty";
       write(token, entry ? entry[0] : "");
-      write(mark, entry ? MARKS[entry[1]] : "");
+      write(mark, entry ? SIGNS[entry[1]] : "");
     },
   };
 }
@@ -99,7 +98,7 @@ function makeLane(name, places, text) {
   const head = make("div", "sd-row-head");
   const count = make("span", "sd-count");
   head.append(make("span", "sd-row-name", text[`lane_${name}`]), count);
-  const cells = Array.from({ length: places }, () => makeCell(text));
+  const cells = Array.from({ length: places }, makeCell);
   const track = make("div", "sd-track");
   track.setAttribute("role", "img");
   track.append(...cells.map((cell) => cell.node));
@@ -149,7 +148,8 @@ function render({ model, el }) {
   const status = make("p", "sd-status");
   status.setAttribute("role", "status");
 
-  const controls = make("div", "sd-controls");
+  const setting = make("div", "sd-controls");
+  const saying = make("div", "sd-controls");
   const accepted = makeSelect(text.accepted_label, numbers(k), (value) =>
     change({ accepted: Number(value) }),
   );
@@ -158,11 +158,12 @@ function render({ model, el }) {
     model.get("rollbacks").map((name) => [name, text[`rollback_${name}`]]),
     (value) => change({ rollback: value }),
   );
-  const saying = [["", text.unsaid], ...numbers(length + k + 1)];
-  const targetSays = makeSelect(text.target_says, saying, say);
-  const draftSays = makeSelect(text.draft_says, saying, say);
-  controls.append(accepted.node, rollback.node, targetSays.node, draftSays.node);
-  root.append(controls, scale, ...lanes.map(([, lane]) => lane.node), status);
+  const lengths = [["", text.unsaid], ...numbers(length + k + 1)];
+  const targetSays = makeSelect(text.target_says, lengths, say);
+  const draftSays = makeSelect(text.draft_says, lengths, say);
+  setting.append(accepted.node, rollback.node);
+  saying.append(targetSays.node, draftSays.node);
+  root.append(setting, saying, scale, ...lanes.map(([, lane]) => lane.node), status);
   const asked = isAsked ? makeQuestion(question, text, text.predict, commit) : null;
   if (asked) {
     write(asked.button, text.commit);

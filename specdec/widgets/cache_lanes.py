@@ -104,7 +104,7 @@ def stages(length, k, accepted, rollback):
     """Return what text and caches hold at each of STEPS: {"text", "target", "draft"}.
 
     length    tokens in both caches before the round; the text has one more, the newest
-    k         guesses of the round, accepted how many of them are accepted
+    k         guesses of the round, 1 or more; accepted is how many of them are accepted
     rollback  one of ROLLBACKS
 
     Each of the three is a list of [token, mark] with a mark out of MARKS.
@@ -116,24 +116,23 @@ def stages(length, k, accepted, rollback):
         [letter, "accepted" if i < accepted else "rejected"] for i, letter in enumerate(letters)
     ]
     kept, own = judged[:accepted], [[OWN, "own"]]
-    drafted = max(k - 1, 0)  # the draft does not read its last guess
-    full = k == accepted
+    drafted = k - 1  # the draft does not read its last guess
     target_end = text + (judged if rollback == "target_kept" else kept)
     draft_end = draft_after(text, judged, accepted, rollback)
     # Right programs feed the last guess where it is missing; so do all but one of the wrong ones.
-    filled = full and k > 0 and rollback not in ("last_missing", "draft_reset")
+    filled = k == accepted and rollback not in ("last_missing", "draft_reset")
     return [
         {"text": text, "target": text[:-1], "draft": text[:-1]},
-        {"text": text + open_, "target": text[:-1], "draft": (text + open_[:drafted])[: length + k]},
+        {"text": text + open_, "target": text[:-1], "draft": text + open_[:drafted]},
         {
             "text": text + open_,
             "target": text + open_,
-            "draft": (text + open_[:drafted])[: length + k],
+            "draft": text + open_[:drafted],
         },
         {
             "text": text + kept + own,
             "target": text + judged,
-            "draft": (text + judged[:drafted])[: length + k],
+            "draft": text + judged[:drafted],
         },
         {"text": text + kept + own, "target": target_end, "draft": draft_end},
         {
@@ -146,11 +145,8 @@ def stages(length, k, accepted, rollback):
 
 def draft_after(text, judged, accepted, rollback):
     """Return the draft's cache after a rollback; text and judged as in `stages`."""
-    k = len(judged)
-    if k == 0:
-        return [] if rollback == "draft_reset" else text[:-1]
     held = text + judged[:-1]
-    rejected = k - accepted
+    rejected = len(judged) - accepted
     forget = {
         "draft_kept": 0,
         "draft_one_more": rejected,
@@ -165,7 +161,7 @@ def harm(length, k, accepted, rollback):
     wanted = [token for token, _ in last["text"]]
     if [token for token, _ in last["target"]] != wanted:
         return "text"
-    return "none" if k == 0 or [token for token, _ in last["draft"]] == wanted else "draft"
+    return "none" if [token for token, _ in last["draft"]] == wanted else "draft"
 
 
 def status_sentence(text, state):
@@ -187,7 +183,7 @@ def status_sentence(text, state):
         return text[f"harm_{harm(*round_)}"]
     parts = [text[f"status_{step}"].format(**values)]
     if step == "roll_back":
-        if state["rollback"] == "right" and 0 < state["k"] == state["accepted"]:
+        if state["rollback"] == "right" and state["k"] == state["accepted"]:
             parts.append(text["short"])
         if state["said"]:
             target_said, draft_said = state["said"]
@@ -282,6 +278,11 @@ class CacheLanes(CourseWidget):
         if not 0 <= proposal["value"] < len(STEPS):
             raise LanesError(f"step is 0 to {len(STEPS) - 1}, got {proposal['value']}")
         return proposal["value"]
+
+    @traitlets.observe("prediction")
+    def _reveal(self, change):
+        if change["new"] and STEPS[self.step] == "accept":
+            self.step = STEPS.index("roll_back")
 
     @traitlets.observe("accepted", "rollback", "step", "prediction")
     def _settle(self, _change=None):
