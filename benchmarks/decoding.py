@@ -154,7 +154,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=100)
     parser.add_argument("--out", type=Path, default=RECORDED)
     options = parser.parse_args()
-    target, drafts = load_trained()
+    trained = load_trained()
+    target, drafts = trained.target, trained.drafts
     prompts = heldout_prompts(target.tokenizer, options.prompts)
     fused = fuse(target), {name: fuse(draft) for name, draft in drafts.items()}
     rows, costs = numpy_rows("readable", target, drafts, prompts, options.tokens)

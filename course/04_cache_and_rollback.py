@@ -71,7 +71,8 @@ except ModuleNotFoundError:
 # %% folded=true measured=true
 from specdec.measure import heldout_prompts, load_trained, three_programs
 
-target, drafts = load_trained()
+trained = load_trained()
+target, drafts = trained.target, trained.drafts
 draft = drafts["distilled draft"]
 prompt = heldout_prompts(target.tokenizer, 3)[1]
 three_programs(target, draft, prompt, n_tokens=40, k=3)

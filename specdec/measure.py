@@ -31,9 +31,18 @@ DRAFTS = {"plain draft": "draft", "distilled draft": "draft_distilled"}
 PREFIX = 64
 
 
-def load_trained() -> tuple[Model, dict[str, Model]]:
-    """Return the trained target and its two drafts, {name: model}."""
-    return load_model("target"), {name: load_model(folder) for name, folder in DRAFTS.items()}
+@dataclass(frozen=True)
+class Trained:
+    """The trained target and its two drafts, {name: model}."""
+
+    target: Model
+    drafts: dict[str, Model]
+
+
+def load_trained() -> Trained:
+    """Load the models that the course ships."""
+    drafts = {name: load_model(folder) for name, folder in DRAFTS.items()}
+    return Trained(load_model("target"), drafts)
 
 
 def heldout_prompts(tokenizer, number: int, length: int = 24) -> list[list[int]]:
