@@ -74,9 +74,7 @@ def numpy_rows(code: str, target, drafts, prompts, n_tokens: int) -> tuple[list[
     costs = seconds_per_pass(target, ROWS, repeats=25)
     draft_costs = {name: seconds_per_pass(d, [1], repeats=25)[1] for name, d in drafts.items()}
     results = race(speculative_generate_cached, target, drafts, prompts, n_tokens, KS)
-    rows = [
-        row_of(code, r, results[0], costs, draft_costs.get(r.draft, 0.0)) for r in results
-    ]
+    rows = [row_of(code, r, results[0], costs, draft_costs.get(r.draft, 0.0)) for r in results]
     return rows, costs
 
 

@@ -35,7 +35,9 @@ class TokenModel:
         """
         ids = np.asarray(token_ids)
         if ids.ndim != 2 or ids.shape[0] != 1 or ids.shape[1] == 0:
-            raise ValueError(f"token_ids must have shape (1, T) with T of 1 or more, got {ids.shape}")
+            raise ValueError(
+                f"token_ids must have shape (1, T) with T of 1 or more, got {ids.shape}"
+            )
         keys = ids.astype(np.float64).reshape(1, -1, 1)
         if cache is not None:
             keys, _ = cache.append(0, keys, keys.copy())

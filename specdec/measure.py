@@ -4,6 +4,7 @@ Times are wall-clock, on one thread. What is compared is interleaved, prompt by 
 machine that is busy for a moment slows both sides.
 """
 
+import itertools
 import json
 import statistics
 import time
@@ -96,7 +97,7 @@ def program_panels(acceptance_by_position, k: int = 5, n_tokens: int = 60) -> li
         for start in starts:
             tokens, accepted = generate_by_counting(draft, target, start, n_tokens, k, program)
             texts.append(tokens)
-            for before, count in zip(accepted, accepted[1:], strict=False):
+            for before, count in itertools.pairwise(accepted):
                 (after_full if before == k else after_rejection).append(count)
         wanted = wanted or texts
         right = texts == wanted
@@ -268,7 +269,7 @@ class Steps:
     @property
     def changes(self) -> list[float]:
         """What each of the three steps adds."""
-        return [b - a for a, b in zip(self.values, self.values[1:], strict=False)]
+        return [b - a for a, b in itertools.pairwise(self.values)]
 
 
 def steps(result: Result, plain: Result, pass_seconds: dict, draft_seconds: float) -> Steps:
@@ -390,10 +391,15 @@ def explain(found: Steps, result: Result, plain: Result, pass_seconds: dict) -> 
     print(f"The largest step: {names[sizes.index(max(sizes))]}.")
     rest = result.seconds - result.target_seconds - result.draft_seconds
     print(
-        f"Of {result.seconds:.2f} s, {100 * result.target_seconds / result.seconds:.0f} % went to the "
-        f"target, {100 * result.draft_seconds / result.seconds:.0f} % to the draft, "
-        f"{100 * rest / result.seconds:.0f} % to the loop around them."
+        f"Of {result.seconds:.2f} s, {percent(result.target_seconds, result.seconds)} went to the "
+        f"target, {percent(result.draft_seconds, result.seconds)} to the draft, "
+        f"{percent(rest, result.seconds)} to the loop around them."
     )
+
+
+def percent(part: float, whole: float) -> str:
+    """A share as text, without digits after the point."""
+    return f"{100 * part / whole:.0f} %"
 
 
 def recorded() -> dict:
@@ -410,7 +416,9 @@ def print_recorded() -> None:
     plain = max(row["tokens_per_second"] for row in run["rows"] if row["k"] == 0)
     print(f"best plain decoder: {plain:.0f} tokens a second")
     for draft in DRAFTS:
-        rows = [row for row in run["rows"] if row["draft"] == draft and row["code"] != "transformers"]
+        rows = [
+            row for row in run["rows"] if row["draft"] == draft and row["code"] != "transformers"
+        ]
         best = max(rows, key=lambda row: row["tokens_per_second"])
         print(
             f"{draft}, best k = {best['k']}: a = {best['acceptance']:.2f}, simple formula "

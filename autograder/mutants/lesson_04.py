@@ -68,7 +68,10 @@ KV_CACHE = _wrong(
     (
         "replaces what was there",
         r"forgets what was there before",
-        ("        if self.keys[layer] is not None:\n            keys = np", "        if False:\n            keys = np"),
+        (
+            "        if self.keys[layer] is not None:\n            keys = np",
+            "        if False:\n            keys = np",
+        ),
     ),
     (
         "joins along the heads",
@@ -299,7 +302,10 @@ CATCH_UP = _wrong(
     (
         "eats its list",
         r"changed its input",
-        ("    missing = token_ids[len(cache):]", "    missing = token_ids[len(cache):]\n    del token_ids[:len(cache)]"),
+        (
+            "    missing = token_ids[len(cache):]",
+            "    missing = token_ids[len(cache):]\n    del token_ids[:len(cache)]",
+        ),
     ),
     (
         "crops after the pass",
@@ -326,14 +332,22 @@ CUT_AT_EOS = _wrong(
     "cut_at_eos",
     CUT,
     ("drops the eos", r"the eos is dropped", ("kept.index(eos) + 1", "kept.index(eos)")),
-    ("keeps what comes after eos", r"tokens after the eos are kept", ("if eos in kept:", "if False:")),
+    (
+        "keeps what comes after eos",
+        r"tokens after the eos are kept",
+        ("if eos in kept:", "if False:"),
+    ),
     ("ignores room", r"room is not looked at", ("token_ids[:room]", "token_ids")),
     (
         "cuts at the last eos",
         r"the last eos ends the text",
         ("kept[: kept.index(eos) + 1]", "kept[: len(kept) - kept[::-1].index(eos)]"),
     ),
-    ("takes eos 0 for none", r"eos 0 is taken for no eos", ("if eos in kept:", "if eos and eos in kept:")),
+    (
+        "takes eos 0 for none",
+        r"eos 0 is taken for no eos",
+        ("if eos in kept:", "if eos and eos in kept:"),
+    ),
     ("one token too many", r"one token more than there is room for", ("[:room]", "[: room + 1]")),
     (
         "keeps the newest tokens",
@@ -354,8 +368,8 @@ CUT_AT_EOS = _wrong(
         "gives the eos a place beyond the room",
         r"the eos gets a place beyond the room",
         (
-            "    kept = list(token_ids[:room])\n    if eos in kept:\n        kept = kept[: kept.index(eos) + 1]\n",
-            "    kept = list(token_ids[:room])\n    if eos in token_ids[: room + 1]:\n"
+            "    if eos in kept:\n        kept = kept[: kept.index(eos) + 1]\n",
+            "    if eos in token_ids[: room + 1]:\n"
             "        kept = list(token_ids[: token_ids.index(eos) + 1])\n",
         ),
     ),
@@ -495,7 +509,8 @@ SPECULATIVE = _wrong(
         r"called without its cache",
         (
             FEED_TARGET,
-            "        import numpy as np\n        logits = target(np.array([tokens + proposed]))[0]\n",
+            "        import numpy as np\n"
+            "        logits = target(np.array([tokens + proposed]))[0]\n",
         ),
         (CROPS, DRAFT_CROP),
     ),
@@ -507,7 +522,8 @@ SPECULATIVE = _wrong(
             "        import numpy as np\n"
             "        rows = []\n"
             "        for i in range(len(target_cache), len(tokens + proposed)):\n"
-            "            rows.append(target(np.array([(tokens + proposed)[i:i + 1]]), target_cache)[0, 0])\n"
+            "            one = np.array([(tokens + proposed)[i:i + 1]])\n"
+            "            rows.append(target(one, target_cache)[0, 0])\n"
             "        logits = np.array(rows)\n",
         ),
     ),
@@ -550,7 +566,10 @@ SPECULATIVE = _wrong(
         "counts after the cut",
         r"accepted +\[",
         ("        accepted.append(len(emitted) - 1)\n", ""),
-        ("        tokens += emitted\n", "        accepted.append(len(emitted) - 1)\n        tokens += emitted\n"),
+        (
+            "        tokens += emitted\n",
+            "        accepted.append(len(emitted) - 1)\n        tokens += emitted\n",
+        ),
     ),
     (
         "changes the prompt",
@@ -567,7 +586,11 @@ SPECULATIVE = _wrong(
     (
         "does not crop after the last round",
         r"cache holds \d+ tokens at the end|rejected guesses",
-        (CROPS, "        if len(tokens) < end:\n    " + CROPS.replace("\n    ", "\n        ").rstrip(" ")),
+        (
+            CROPS,
+            "        if len(tokens) < end:\n    "
+            + CROPS.replace("\n    ", "\n        ").rstrip(" "),
+        ),
     ),
     (
         "drafts without reading its own guesses",
@@ -583,7 +606,10 @@ SPECULATIVE = _wrong(
     (
         "is greedy about the smallest logit",
         r"returned|accepted",
-        ("choices = logits[-(k + 1):].argmax(axis=-1)", "choices = logits[-(k + 1):].argmin(axis=-1)"),
+        (
+            "choices = logits[-(k + 1):].argmax(axis=-1)",
+            "choices = logits[-(k + 1):].argmin(axis=-1)",
+        ),
     ),
 )
 
@@ -645,7 +671,10 @@ ACCEPTANCE = _wrong(
     (
         "gives one number",
         r"one number for all places|a list is wanted",
-        ("    return shares", "    return sum(accepted) / (k * len(accepted)) if accepted and k else None"),
+        (
+            "    return shares",
+            "    return sum(accepted) / (k * len(accepted)) if accepted and k else None",
+        ),
     ),
     (
         "divides by zero",
@@ -667,7 +696,12 @@ PROGRAMS = {1: "sound after a rejection", 2: "text is wrong", 3: "", 4: "sound a
 
 def _program(answer, right, reasons):
     rows = [(str(number), text) for number, text in reasons.items()]
-    rows += [('"2"', "Give a number"), ("[1]", "Give a number"), ("5", "is not it"), ("0", "is not it")]
+    rows += [
+        ('"2"', "Give a number"),
+        ("[1]", "Give a number"),
+        ("5", "is not it"),
+        ("0", "is not it"),
+    ]
     return _answers(answer, *rows)
 
 
@@ -692,7 +726,7 @@ ANSWERS = [
         ("7", "first four guesses"),
         ('"two"', "Give a number"),
     ),
-    *_program("todo_target_kept", 2, {n: "Its text is right" for n in (1, 3, 4)}),
+    *_program("todo_target_kept", 2, dict.fromkeys((1, 3, 4), "Its text is right")),
     *_program(
         "todo_one_too_many",
         4,
@@ -985,7 +1019,9 @@ ODD_SPECULATIVE = [
         """
 import numpy as np
 
-def speculative_generate_cached(draft, target, draft_cache, target_cache, prompt, n_tokens, k, eos=None):
+def speculative_generate_cached(
+    draft, target, draft_cache, target_cache, prompt, n_tokens, k, eos=None
+):
     if min(n_tokens, k) < 0:
         raise ValueError("negative")
     new, counts = [], []
@@ -1024,7 +1060,8 @@ def speculative_generate_cached(draft, target, draft_cache, target_cache, prompt
             GENERATE,
             (
                 "return tokens[len(prompt):], accepted",
-                "import numpy as np\n    return [np.array(tokens[len(prompt):], dtype=int), tuple(accepted)]",
+                "import numpy as np\n"
+                "    return [np.array(tokens[len(prompt):], dtype=int), tuple(accepted)]",
             ),
         ),
     ),
@@ -1038,7 +1075,10 @@ def speculative_generate_cached(draft, target, draft_cache, target_cache, prompt
                 "    def best(rows):\n        return [int(r.argmax()) for r in rows]\n\n"
                 "    tokens, accepted = [*prompt], []\n",
             ),
-            ("choices = logits[-(k + 1):].argmax(axis=-1).tolist()", "choices = best(logits)[-k - 1:]"),
+            (
+                "choices = logits[-(k + 1):].argmax(axis=-1).tolist()",
+                "choices = best(logits)[-k - 1:]",
+            ),
         ),
     ),
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -188,19 +189,13 @@ def _one_layer(self, layer, keys, values):
 
 
 class _Shared(_Lists):
-    stored: dict = {}
+    """All caches of as many layers are one; empty `stored` before a new set of caches."""
+
+    stored: ClassVar[dict] = {}
 
     def __init__(self, layers):
         fresh = _Lists(layers)
         self.__dict__ = self.stored.setdefault(layers, vars(fresh))
-
-
-def _reset_shared(function):
-    def run(*args):
-        _Shared.stored = {}
-        return function(*args)
-
-    return run
 
 
 def _cut_keys(self, length):
@@ -262,9 +257,15 @@ CACHE_MISTAKES = [
         "positions are joined along the wrong axis. In (kv_heads, T, head_dim) they are axis 1.",
         _cache(append=_axis_0),
     ),
-    ("the new positions stand in front. They belong behind the old ones.", _cache(append=_in_front)),
+    (
+        "the new positions stand in front. They belong behind the old ones.",
+        _cache(append=_in_front),
+    ),
     ("keys and values are returned in the wrong order.", _cache(append=_swapped)),
-    ("all layers share one place. Each layer has keys and values of its own.", _cache(append=_one_layer)),
+    (
+        "all layers share one place. Each layer has keys and values of its own.",
+        _cache(append=_one_layer),
+    ),
     (
         "len(cache) adds up the layers. It is the number of positions in the last layer.",
         _cache(__len__=lambda self: sum(k.shape[1] for k in self.k)),
@@ -295,14 +296,23 @@ CACHE_MISTAKES = [
         "crop keeps one position too few.",
         _cache(cut=lambda self, length: _Lists.cut(self, max(length - 1, 0))),
     ),
-    ("crop keeps one position too many.", _cache(cut=lambda self, length: _Lists.cut(self, length + 1))),
+    (
+        "crop keeps one position too many.",
+        _cache(cut=lambda self, length: _Lists.cut(self, length + 1)),
+    ),
     (
         "a length out of range is not refused. Raise ValueError below 0 and above len(cache).",
         _cache(crop=_unchecked),
     ),
-    ("a length below 0 is not refused. A slice [:-1] would cut from the end.", _cache(crop=_check_above)),
+    (
+        "a length below 0 is not refused. A slice [:-1] would cut from the end.",
+        _cache(crop=_check_above),
+    ),
     ("a length above len(cache) is not refused.", _cache(crop=_check_below)),
-    ("crop(len(cache)) is refused. It keeps all, and that is allowed.", _cache(crop=_not_full_length)),
+    (
+        "crop(len(cache)) is refused. It keeps all, and that is allowed.",
+        _cache(crop=_not_full_length),
+    ),
     ("crop(0) is refused. It empties the cache, and that is allowed.", _cache(crop=_not_zero)),
 ]
 
@@ -360,8 +370,8 @@ def check_kv_cache(cache_class, scenarios=KEEP_SCENARIOS, in_model: bool = True)
     if in_model:
         _check_in_model(cache_class, [([3, 1, 4], None), ([1], None), ([5, 9], None)])
     print(
-        f"✓ KVCache: {count(len(scenarios), 'sequence')} of calls right. A model gives the same logits with "
-        "it as without."
+        f"✓ KVCache: {count(len(scenarios), 'sequence')} of calls right. A model gives the same "
+        "logits with it as without."
     )
 
 
@@ -405,27 +415,13 @@ def _shown(result) -> str:
 
 
 def _cache_cause(scenarios, results) -> str:
-    fitting = [
-        cause
-        for cause, wrong in CACHE_MISTAKES
-        if all(
-            same(_reset_shared(drive)(wrong, s.layers, s.steps), got)
-            if wrong is not _Shared
-            else same(got, want)
-            for s, got, want in zip(
-                scenarios,
-                results,
-                _runs_of_shared(scenarios) if wrong is _Shared else results,
-                strict=True,
-            )
-        )
-    ]
+    """The cause that gives the same results in all scenarios, if there is exactly one."""
+    fitting = []
+    for cause, wrong in CACHE_MISTAKES:
+        _Shared.stored = {}
+        if same([drive(wrong, s.layers, s.steps) for s in scenarios], results):
+            fitting.append(cause)
     return fitting[0] if len(fitting) == 1 else ""
-
-
-def _runs_of_shared(scenarios) -> list:
-    _Shared.stored = {}
-    return [drive(_Shared, s.layers, s.steps) for s in scenarios]
 
 
 def _check_in_model(cache_class, parts) -> None:
@@ -558,7 +554,7 @@ def _caught_up(catch_up, case: Missing) -> dict:
     """What one call of catch_up did, in plain words and numbers."""
     _, target = number_pair()
     model = Watched(target, "model")
-    before = (case.token_ids + [1, 2, 3])[: case.held]
+    before = [*case.token_ids, 1, 2, 3][: case.held]
     if before:
         model(np.array([before]), model.cache)
         model.passes.clear()
@@ -651,7 +647,7 @@ def _shape_text(got: dict) -> str:
 
 
 def _feeding_cause(case: Missing, fed: list, missing: list) -> list[str]:
-    if len(fed) > 1 and sum(fed, []) == missing:
+    if len(fed) > 1 and [token for part in fed for token in part] == missing:
         return ["Likely cause: one pass for each token. Feed all missing ones in a single pass."]
     if len(fed) == 1 and len(missing) < len(case.token_ids) and fed[0] == case.token_ids:
         return ["Likely cause: the whole text is fed. The cache holds its first tokens already."]
@@ -824,10 +820,8 @@ class Run:
     def pair(self):
         """The returned (token_ids, accepted), or None when it is not such a pair."""
         value = plain(self.outcome.value)
-        if isinstance(value, list) and len(value) == 2:
-            if all(isinstance(part, list) for part in value):
-                return value
-        return None
+        shaped = isinstance(value, list) and len(value) == 2
+        return value if shaped and all(isinstance(part, list) for part in value) else None
 
     @property
     def tokens(self):
@@ -900,7 +894,10 @@ def _text_report(run: Run) -> list[str]:
     case, want = run.case, run.want
     lines = [f"✗ {case.text}", f"  {_gave(run)}", f"  wanted    {show(want.tokens)}"]
     if run.outcome.changed:
-        return [*lines, f"  changed its prompt: {run.outcome.changed}. Work on a copy: list(prompt)."]
+        return [
+            *lines,
+            f"  changed its prompt: {run.outcome.changed}. Work on a copy: list(prompt).",
+        ]
     cause = _text_cause(run)
     return lines + ([cause] if cause else [])
 
@@ -1033,7 +1030,8 @@ def _row_fault(run: Run) -> str:
         want = len(run.want.starts[number]) + run.case.k if number == 0 else 1 + run.case.k
         if len(this.fed) != want:
             return (
-                f"  target pass {number + 1} read {count(len(this.fed), 'row')}\n  wanted    {want}: "
+                f"  target pass {number + 1} read {count(len(this.fed), 'row')}\n"
+                f"  wanted    {want}: "
                 f"{'the prompt' if number == 0 else 'the newest token'} and {run.case.k} guesses\n"
                 f"Before it the target's cache held {len(this.held)} tokens, and the text had "
                 f"{len(run.want.starts[number])}."
@@ -1044,8 +1042,7 @@ def _row_fault(run: Run) -> str:
 def _draft_fault(run: Run) -> str:
     """The draft reads each token of the text once, and is never asked about another text."""
     texts = [
-        start + proposed
-        for start, proposed in zip(run.want.starts, run.want.proposed, strict=True)
+        start + proposed for start, proposed in zip(run.want.starts, run.want.proposed, strict=True)
     ]
     for this in run.draft.passes:
         where = min(this.round, len(texts) - 1)
@@ -1066,8 +1063,9 @@ def _draft_fault(run: Run) -> str:
         # The first pass of a round has at most the newest token and the round's last guess to read.
         if where and len(this.fed) > 2:
             return (
-                f"In round {where + 1} the draft read {len(this.fed)} tokens at once, and its cache "
-                f"held {len(this.held)}. It had read most of them before: crop, do not start anew."
+                f"In round {where + 1} the draft read {len(this.fed)} tokens at once, and its "
+                f"cache held {len(this.held)}. It had read most of them before: crop, do not start "
+                "anew."
             )
     limit = (run.case.k + 1) * len(texts)
     if len(run.draft.passes) > limit:

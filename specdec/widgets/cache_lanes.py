@@ -256,7 +256,7 @@ class CacheLanes(CourseWidget):
         return {name: getattr(self, name) for name in names}
 
     def describe(self, reveal=False):
-        """Return the sentence under the lanes; locked ones tell only that, unless reveal is True."""
+        """Return the sentence under the lanes; locked ones say only that, unless reveal is True."""
         if self.locked and not reveal:
             return self.text["status_locked"]
         return status_sentence(self.text, self.state)
@@ -286,7 +286,7 @@ class CacheLanes(CourseWidget):
 
     @traitlets.observe("accepted", "rollback", "step", "prediction")
     def _settle(self, _change=None):
-        if self.locked or not self.k:
+        if self.locked:
             self.target_length = self.draft_length = self.harm = None
             return
         round_ = (self.length, self.k, self.accepted, self.rollback)

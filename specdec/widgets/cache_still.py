@@ -70,7 +70,9 @@ def draw_lanes(lanes):
         _word(axes, LABEL_WIDTH + CELL * (place + 0.5), 0, str(place), MUTED, 8.5)
     for number, name in enumerate(LANES):
         y = 0.6 + ROW * number
-        axes.text(0.1, y, lane_name(lanes, name), fontsize=10, weight="bold", color=INK, va="center")
+        axes.text(
+            0.1, y, lane_name(lanes, name), fontsize=10, weight="bold", color=INK, va="center"
+        )
         for place, (token, mark) in enumerate(shown(lanes)[name]):
             _draw_cell(axes, LABEL_WIDTH + CELL * (place + 0.5), y, token, mark)
     for number, line in enumerate(notes):

@@ -1,5 +1,7 @@
 """Lesson 4: the worked functions, its toy models, its buggy programs and its measurements."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,7 +89,9 @@ def test_the_cat_writes_its_story():
 )
 def test_the_text_is_the_targets_and_the_caches_hold_it(pair, prompt, n_tokens, k, eos):
     draft, target = pair()
-    tokens, accepted, draft_cache, target_cache = generate((draft, target), prompt, n_tokens, k, eos)
+    tokens, accepted, draft_cache, target_cache = generate(
+        (draft, target), prompt, n_tokens, k, eos
+    )
     wanted = cut_at_eos(greedy(target, prompt, n_tokens), eos, n_tokens)
     assert tokens == wanted
     if not accepted:
@@ -159,7 +163,7 @@ def run_program(program, pair=None, starts=range(12), n_tokens=40, k=5):
             draft, target, prompt, n_tokens, k, program
         )
         same.append(tokens == greedy(target, prompt, n_tokens))
-        for before, count in zip(accepted, accepted[1:], strict=False):
+        for before, count in itertools.pairwise(accepted):
             (after_full if before == k else after_rejection).append(count)
     return same, after_full, after_rejection
 

@@ -1,4 +1,4 @@
-"""The cache lanes: one rule in two languages, the Python side, and the picture in a real browser."""
+"""The cache lanes: the rule in two languages, the Python side, and a real browser."""
 
 import itertools
 import json
@@ -188,9 +188,7 @@ def test_the_round_step_by_step_with_the_mouse(page):
     assert status(page) == TEXT["say_first"]
     say(page, 10, 9)
     go(page)
-    assert status(page) == (
-        "The target's cache holds 10, the draft's 10. You said 10 and 9."
-    )
+    assert status(page) == ("The target's cache holds 10, the draft's 10. You said 10 and 9.")
     go(page)
     assert status(page) == TEXT["harm_none"]
     go(page)
