@@ -27,7 +27,7 @@ def policy_for(lesson):
     """Return the Policy of a lesson, for example '02_sampling'.
 
     Student code may import the course's library, with the worked answers of earlier lessons only.
-    Widgets, figures and the runs of real models are stand-ins that do nothing.
+        stand_ins=STAND_INS,
     """
     number = re.match(r"\d+", lesson)
     first = int(number[0]) if number else 1

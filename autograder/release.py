@@ -4,20 +4,21 @@ import re
 
 from nbgrader.preprocessors import ClearSolutions
 
-FUNCTION = re.compile(r"^\s*(?:def|class)\s+(\w+)", re.M)
+CLASS = re.compile(r"^class\s+(\w+)", re.M)
+FUNCTION = re.compile(r"^\s*def\s+(\w+)", re.M)
 ASSIGNMENT = re.compile(r"^(\w+)\s*=", re.M)
 
 
 def stub_for(source: str, begin: str = "### BEGIN SOLUTION") -> str:
     """Return the stub for one solution cell.
 
-    A region inside a function becomes a raise that names the function and the line to delete; a
-    region that assigns one name becomes `name = None` with a comment.
+    A region inside a function becomes a raise that names the function, or its class, and the line
+    to delete; a region that assigns one name becomes `name = None` with a comment.
     """
     before, _, region = source.partition(begin)
-    functions = FUNCTION.findall(before)
-    if functions:
-        name = functions[-1]
+    names = CLASS.findall(before) or FUNCTION.findall(before)
+    if names:
+        name = names[-1]
         return (
             "# your code here\n"
             f'raise NotImplementedError("{name} is not written yet")  # delete this line'

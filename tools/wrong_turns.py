@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.mutants import load
-from specdec.checks import lesson_02, lesson_03
+from specdec.checks import lesson_02, lesson_03, lesson_04
 from specdec.checks.laws import exact_law
-from specdec.sampling import CountedPair
+from specdec.sampling import WORDS, CountedPair
 from specdec.toys import CAT_PROMPT, look_back_target, one_word_draft
 from specdec.trace import OutOfBudget, Trace
 from specdec.values import plain, show
@@ -26,8 +26,8 @@ def wrong_turns(lesson: str, answer: str, shown: str, given: str = "") -> str:
     given  source of the functions that the lesson gives its learners
     shown  what to show of it: "cat" for a generator on the cat pair, "step" and "sample" for the
            chances that a verification or a sampler gives to its first token, "greedy", "cat_step"
-           and "cat_decode" for lesson 2's decoders, or a Python list of calls, each a tuple of
-           arguments
+           and "cat_decode" for lesson 2's decoders, "cache", "catch_up" and "cached" for those of
+           lesson 4, or a Python list of calls, each a tuple of arguments
     Wrong answers that give the right results on these calls are left out.
     """
     look = LOOKS.get(shown) or on_calls(ast.literal_eval(shown))
@@ -161,14 +161,59 @@ def ids_as_words(run: lesson_02.Run, skip: int = 0) -> str:
     return f"*{words or '(nothing)'}*" + ("" if rest is None else f" ({show(rest)})")
 
 
+def on_a_cache(cache_class: Callable) -> list[str]:
+    """Describe a cache of two layers: three positions, crop(2), one more, and crop(4)."""
+    steps = [
+        *lesson_04.filled(1, 1, 2, 3),
+        lesson_04.Crop(2),
+        *lesson_04.filled(1, 9),
+        lesson_04.Length(),
+        lesson_04.Crop(4),
+    ]
+    results = lesson_04.drive(cache_class, 2, steps)
+    if len(results) < len(steps):
+        return results
+    held = [" ".join(map(str, r)) if isinstance(r, list) else str(r) for r in results[3:5]]
+    return [f"`{held[0]}`", f"`{held[1]}`", f"length {results[5]}", results[6]]
+
+
+def on_catching_up(catch_up: Callable) -> list[str]:
+    """Describe what is fed when 3 of 5 tokens are cached, and what comes back."""
+    did = lesson_04._caught_up(catch_up, lesson_04.CATCH_UP_CASES[0])
+    if did["error"] is not None:
+        return [type(did["error"]).__name__]
+    fed = ", then ".join(f"`{tokens}`" for tokens in did["fed"]) or "nothing"
+    return [f"fed {fed}", f"shape {did['shape']}" if did["shape"] else "nothing returned"]
+
+
+def with_caches(generate: Callable) -> list[str]:
+    """Describe twelve words of the cat with k = 3: text, accepted counts, passes, caches."""
+    run = lesson_04.run_generation(generate, lesson_04.GENERATE_CASES[0])
+    if run.outcome.error is not None:
+        return [type(run.outcome.error).__name__]
+    passes = f"{len(run.target.passes)} passes, {rows_of(run.target)} and {rows_of(run.draft)} rows"
+    held = f"{len(run.target.cache)} and {len(run.draft.cache)} in the caches"
+    if run.pair is None:
+        return ["no pair", passes, held]
+    text = " ".join(WORDS[i] for i in run.pair[0])
+    return [f"*{text}*", f"`{run.pair[1]}`", passes, held]
+
+
+def rows_of(model) -> int:
+    return sum(len(this.fed) for this in model.passes)
+
+
 def rounded(chances) -> list[float]:
     return [round(float(chance), 3) for chance in chances]
 
 
 LOOKS = {
     "cat": on_the_cat,
+    "cache": on_a_cache,
+    "cached": with_caches,
     "cat_decode": on_cat_decode,
     "cat_step": on_cat_steps,
+    "catch_up": on_catching_up,
     "greedy": on_greedy,
     "sample": on_a_sampler,
     "step": on_first_tokens,

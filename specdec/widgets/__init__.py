@@ -4,6 +4,7 @@ Each widget has its rule in JavaScript, so that it answers at once and works in 
 without a kernel, and in Python, so that a cell can read the state and a still picture can be drawn.
 """
 
+from specdec.widgets.cache_lanes import CacheLanes
 from specdec.widgets.cost_explorer import CostExplorer
 from specdec.widgets.draft_lane import DraftLane
 from specdec.widgets.lessons import load_widget
@@ -14,6 +15,7 @@ from specdec.widgets.quiz import Quiz
 from specdec.widgets.sampling_lane import SamplingLane
 
 __all__ = [
+    "CacheLanes",
     "Choice",
     "CostExplorer",
     "DraftLane",

@@ -3,6 +3,7 @@
 import json
 from importlib.resources import files
 
+from specdec.widgets.cache_lanes import CacheLanes
 from specdec.widgets.cost_explorer import CostExplorer
 from specdec.widgets.draft_lane import DraftLane
 from specdec.widgets.logits_grid import LogitsGrid
@@ -12,6 +13,7 @@ from specdec.widgets.quiz import Quiz
 from specdec.widgets.sampling_lane import SamplingLane
 
 LANES = {
+    "CacheLanes": CacheLanes,
     "CostExplorer": CostExplorer,
     "DraftLane": DraftLane,
     "LogitsGrid": LogitsGrid,
