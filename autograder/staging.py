@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 
+from autograder.engine.cleaning import harmless_file_name
 from autograder.errors import GradingError
 from autograder.results import Problem
 from autograder.submissions import Notebook, lesson_of, read_notebook
@@ -38,7 +39,7 @@ def stage(node, folder, lesson, extras, lesson_files):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for file in extras:
-        shutil.copy(file, folder / file.name)
+        shutil.copy(file, harmless_file_name(folder / file.name))
     for file, name in lesson_files:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
