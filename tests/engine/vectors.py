@@ -6,10 +6,14 @@ Each asks the server for `beacon-NAME`; a test watches for that.
 import base64
 import json
 
+import anywidget
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
-PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
+)
 
 
 def fire(name):
@@ -81,6 +85,14 @@ MARKDOWN = {
     "refresh": "<meta http-equiv=refresh content='0;url=/beacon-refresh'>",
     "base": "<base href=http://tracker.invalid/beacon-base/>",
 }
+CODE = {
+    "print": f"print('\\x1b[31m</pre>{_image('print')}')",
+    "value": f"class V:\n    def __repr__(self): return '{_image('value')}'\nV()",
+    "raise": f"raise ValueError('\\x1b[31m</pre>{_image('raise')}')",
+    "raise-named": f"raise type('{_image('raise-named')}', (Exception,), {{}})('x')",
+    "raise-line": f"1 / 0  # {_image('raise-line')}",
+    "show": f"from IPython.display import HTML, display\ndisplay(HTML('{_image('show')}'))",
+}
 _ESM = "export default {{ initialize() {{ {js} }}, render({{ el }}) {{ {js} }} }}"
 
 
@@ -112,12 +124,12 @@ def widget_state():
     """Return notebook metadata with a widget whose code runs when it is loaded."""
     state = {
         "a" * 32: {
-            "model_module": "anywidget", "model_module_version": "~0.9.*",
+            "model_module": "anywidget", "model_module_version": anywidget.__version__,
             "model_name": "AnyModel",
             "state": {
                 "_anywidget_id": "x", "_model_module": "anywidget", "_model_name": "AnyModel",
-                "_model_module_version": "~0.9.*", "_view_module": "anywidget",
-                "_view_name": "AnyView", "_view_module_version": "~0.9.*",
+                "_model_module_version": anywidget.__version__, "_view_module": "anywidget",
+                "_view_name": "AnyView", "_view_module_version": anywidget.__version__,
                 "_esm": _ESM.format(js=fire("widget-state")),
             },
         }
@@ -133,7 +145,8 @@ def poison(notebook):
         name = f"raw-{mimetype[5:] or 'plain'}"
         cells.append(new_raw_cell(_image(name), metadata={"raw_mimetype": mimetype}))
     for name, output in outputs().items():
-        cells.append(new_code_cell(f"# {name} </pre>{_image('code-' + name)}", outputs=[output]))
+        cells.append(new_code_cell(f"# </pre>{_image('code-' + name)}", outputs=[output]))
+    cells += [new_code_cell(text) for text in CODE.values()]
     attached = new_markdown_cell("![x](attachment:a.svg) ![x](attachment:b.png)")
     svg = f"<svg xmlns='http://www.w3.org/2000/svg' onload='{fire('attached')}'/>"
     attached["attachments"] = {
