@@ -20,10 +20,9 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1]))
-sys.path.insert(0, str(HERE.parent / "grading"))
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "grading"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from lab import KERNEL_READY, REPOSITORY, Lab, chromium
 from make_course import LESSON, make_course, source_notebook
