@@ -7,7 +7,7 @@ notebook; all other code cells are the student's, whatever they call themselves.
 import copy
 from dataclasses import dataclass, field
 
-from .cells import code_cell, fresh_id, markdown_cell
+from .cells import code_cell, fresh_id, markdown_cell, valid_text
 from .code import bound_names, parse
 from .model import Problem
 
@@ -268,6 +268,7 @@ def _clean(cell):
 
 def _plain_lines(text):
     text = "".join(text) if isinstance(text, list) else str(text)
+    text = valid_text(text)
     return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
