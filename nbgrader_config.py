@@ -69,7 +69,7 @@ configure(c, policy_for="autograder.policy.policy_for")
 c.GradeCells.limits = {"cell": 10, "test": 10, "submission": 90}  # seconds
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "autograder.preprocessors.HideTests",
+    "autograder.engine.plugin.HideTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     "autograder.preprocessors.WrapLines",
 ]

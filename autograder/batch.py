@@ -13,6 +13,8 @@ import shutil
 import signal
 from dataclasses import dataclass
 
+from nbgrader import utils
+
 from autograder import engine, grading
 from autograder.check import plain
 from autograder.engine import sandbox
@@ -21,7 +23,7 @@ from autograder.feedback import settings_of
 from autograder.gradebook import GradeWriter
 from autograder.lock import only_one
 from autograder.results import Problem, Result
-from autograder.staging import extra_files, read_hand_in, stage
+from autograder.staging import read_hand_in, stage
 from autograder.submissions import read_source
 from autograder.work import Workers
 
@@ -63,7 +65,7 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
     progress is called after each student, with the number of those done and of all.
     """
     options = options or Options()
-    students = _students(course, lesson, options.student)
+    students = students_of(course, lesson, options.student)
     if not options.unsafe:
         _check_sandbox()
     with only_one(course.root / course.results / "grading.lock"):
@@ -89,7 +91,8 @@ def _check_sandbox():
         ) from None
 
 
-def _students(course, lesson, student):
+def students_of(course, lesson, student=None):
+    """Return the names of those with a folder of hand-ins, or the one that is asked for."""
     submitted = course.folder("submitted", lesson).parent
     if not submitted.is_dir():
         raise GradingError(
@@ -147,10 +150,13 @@ class _Batch:
         for student in students:
             try:
                 hand_in = read_hand_in(self.course, self.lesson, student)
+                digest = self._digest(hand_in)
             except GradingError as error:
                 self.lines[student] = self._without_points(student, error)
                 continue
-            digest = self._digest(hand_in)
+            except Exception as error:  # one student's must not stop the others
+                self.lines[student] = self._unexpected(student, "its files can't be read", error)
+                continue
             known = None if self.options.force else self._recorded(student, digest)
             if known is not None:
                 self.lines[student] = Graded(student, known, fresh=False)
@@ -165,6 +171,12 @@ class _Batch:
         problems = [Problem(error.kind, message)]
         return Graded(student, Result(self.lesson, problems=problems, ungraded=True), fresh=True)
 
+    def _unexpected(self, student, what, error):
+        if os.environ.get("AUTOGRADER_DEBUG"):
+            raise error
+        text = f"{what}: {type(error).__name__}: {error}"
+        return self._without_points(student, GradingError(text, "engine"))
+
     def _finish(self, hand_in, digest, outcome):
         """Write what a worker found out, and return the student's line."""
         student = hand_in.student
@@ -175,8 +187,8 @@ class _Batch:
         graded.problems = result.problems
         try:
             self._write(hand_in, graded)
-        except GradingError as error:
-            return self._without_points(student, error)
+        except Exception as error:  # one student's must not stop the others
+            return self._unexpected(student, "its grades could not be written", error)
         self._record(student, digest, result)
         return Graded(student, result, fresh=True)
 
@@ -186,12 +198,12 @@ class _Batch:
         student, page = hand_in.student, self._page(hand_in.student)
         node = grading.graded_notebook(self.course, self.lesson, student, graded)
         self.writer.add_checksums(node)
-        extras = extra_files(hand_in)
-        folder = stage(node, self.parts / student, self.lesson, extras, self.lesson_files)
+        parts = self.parts / student
+        folder = stage(node, parts, self.lesson, hand_in.extras, self.lesson_files)
         self._record_file(student).unlink(missing_ok=True)
         page.unlink(missing_ok=True)
         _reached("unrecorded")
-        self.writer.write(student, node, _timestamp(extras))
+        self.writer.write(student, node, _timestamp(hand_in))
         _reached("stored")
         self._swap(folder, self.course.folder("autograded", self.lesson, student))
 
@@ -245,10 +257,10 @@ class _Batch:
         lesson = [self.common[name] for name in ("source", "released_nb", "limits", "sandbox")]
         for part in (lesson, hand_in.notebook.node, hand_in.path.name):
             total.update(json.dumps(part, sort_keys=True).encode())
-        for file in extra_files(hand_in):
+        for file in hand_in.extras:
             with open(file, "rb") as content:
                 found = hashlib.file_digest(content, "sha256").hexdigest()
-            total.update(f"{file.name} {found}".encode())
+            total.update(os.fsencode(file.name) + found.encode())
         return total.hexdigest()
 
     def _record_file(self, student):
@@ -278,11 +290,16 @@ class _Batch:
         _reached("recorded")
 
 
-def _timestamp(extras):
+def _timestamp(hand_in):
     """Return the text of timestamp.txt, where nbgrader keeps when something was handed in."""
-    for file in extras:
+    for file in hand_in.extras:
         if file.name == "timestamp.txt":
-            return file.read_text(encoding="utf-8").strip() or None
+            text = file.read_text(encoding="utf-8", errors="replace").strip()
+            try:
+                utils.parse_utc(text)
+            except (ValueError, OverflowError, TypeError):
+                return None
+            return text or None
     return None
 
 

@@ -7,13 +7,12 @@ notebook; all other code cells are the student's, whatever they call themselves.
 import copy
 from dataclasses import dataclass, field
 
-from .cells import code_cell, fresh_id, markdown_cell
+from .cells import code_cell, fresh_id, markdown_cell, valid_text
 from .code import bound_names, parse
 from .model import Problem
 
 MAX_CELL = 500_000  # characters; a longer cell is kept and not run
 _DANGEROUS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
-_IMAGES = ("image/png", "image/jpeg", "image/gif")
 
 
 @dataclass
@@ -255,7 +254,7 @@ def _claimed_id(cell):
 
 
 def _clean(cell):
-    """Return a copy of a submitted cell with nothing that steers a grader or a browser."""
+    """Return a copy of a submitted cell with nothing that steers a grader."""
     kept = {name: part for name, part in cell.items() if name not in ("outputs", "source")}
     kept = type(cell)(copy.deepcopy(kept), source=_plain_lines(cell.source))
     cell = kept
@@ -264,18 +263,12 @@ def _clean(cell):
     tags = cell.metadata.get("tags")
     if isinstance(tags, list):
         cell.metadata["tags"] = [t for t in tags if t not in _DANGEROUS_TAGS]
-    attachments = cell.get("attachments")
-    if isinstance(attachments, dict):
-        cell["attachments"] = {
-            name: {kind: data for kind, data in bundle.items() if kind in _IMAGES}
-            for name, bundle in attachments.items()
-            if isinstance(bundle, dict)
-        }
     return cell
 
 
 def _plain_lines(text):
     text = "".join(text) if isinstance(text, list) else str(text)
+    text = valid_text(text)
     return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
