@@ -1,6 +1,6 @@
 """Plain data that goes into a grading and comes out of it."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,14 @@ class Result:
 
     def to_dict(self):
         """Return the result as plain data that JSON can hold."""
-        return asdict(self) | {"points": self.points, "max_points": self.max_points}
+        return {
+            "cells": [dict(vars(cell)) for cell in self.cells],
+            "problems": [dict(vars(problem)) for problem in self.problems],
+            "notebook": self.notebook,
+            "seconds": self.seconds,
+            "points": self.points,
+            "max_points": self.max_points,
+        }
 
     @classmethod
     def from_dict(cls, data):

@@ -588,7 +588,8 @@ def test_tasks_are_plain_data(needs_sandbox):
 
     from autograder.engine import Result, grade_task
 
-    task = {"source": lesson.source(), "submitted": lesson.submission(), "limits": asdict(QUICK)}
+    task = {"source": json.dumps(lesson.source()), "submitted": lesson.submission(),
+            "limits": asdict(QUICK)}  # fmt: skip
     data = json.loads(json.dumps(grade_task(json.loads(json.dumps(task)))))
     assert (data["points"], data["max_points"]) == (5, 5)
     result = Result.from_dict(data)
