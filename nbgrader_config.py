@@ -70,7 +70,7 @@ configure(c, policy_for="autograder.policy.policy_for")
 c.GradeCells.limits = {"cell": 10, "test": 30, "submission": 180}
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "autograder.preprocessors.HideTests",
+    "autograder.engine.plugin.HideTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     "autograder.preprocessors.WrapLines",
 ]

@@ -12,6 +12,7 @@ EXAMPLES = """examples:
   autograder grade 01_draft_and_verify
   autograder grade 01 --jobs 4
   autograder grade 01 --student ada --force
+  autograder repair 01
   autograder demo
 """
 
@@ -59,6 +60,17 @@ def build_parser():
         help="run the hand-ins' code as you, without any protection",
     )
     grade.set_defaults(run=run_grade)
+
+    repair = commands.add_parser(
+        "repair",
+        help="mend the files of all hand-ins of a lesson",
+        description="Mend what `grade` would mend in a copy: odd file names, wrong folders, byte "
+        "order marks, the old notebook format, the line ends of Windows. The file that was handed "
+        "in is kept beside it. For those who grade with plain nbgrader.",
+    )
+    repair.add_argument("lesson", metavar="LESSON", help="the lesson's name, or how it starts")
+    repair.add_argument("--student", metavar="ID", help="mend this student's only")
+    repair.set_defaults(run=run_repair)
 
     demo = commands.add_parser(
         "demo",
@@ -122,6 +134,18 @@ def run_grade(args):
     print(f"grades: {grades}")
     if options.feedback:
         print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")
+    return 0
+
+
+def run_repair(args):
+    from autograder.batch import students_of
+    from autograder.course import Course
+    from autograder.repair import repair
+    from autograder.report import print_repairs
+
+    course = Course.find(args.course)
+    lesson = course.find_lesson(args.lesson)
+    print_repairs(repair(course, lesson, students_of(course, lesson, args.student)))
     return 0
 
 

@@ -21,7 +21,7 @@ from autograder.feedback import settings_of
 from autograder.gradebook import GradeWriter
 from autograder.lock import only_one
 from autograder.results import Problem, Result
-from autograder.staging import extra_files, read_hand_in, stage
+from autograder.staging import read_hand_in, stage
 from autograder.submissions import read_source
 from autograder.work import Workers
 
@@ -63,7 +63,7 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
     progress is called after each student, with the number of those done and of all.
     """
     options = options or Options()
-    students = _students(course, lesson, options.student)
+    students = students_of(course, lesson, options.student)
     if not options.unsafe:
         _check_sandbox()
     with only_one(course.root / course.results / "grading.lock"):
@@ -89,7 +89,8 @@ def _check_sandbox():
         ) from None
 
 
-def _students(course, lesson, student):
+def students_of(course, lesson, student=None):
+    """Return the names of those with a folder of hand-ins, or the one that is asked for."""
     submitted = course.folder("submitted", lesson).parent
     if not submitted.is_dir():
         raise GradingError(
@@ -187,12 +188,12 @@ class _Batch:
         student, page = hand_in.student, self._page(hand_in.student)
         node = grading.graded_notebook(self.course, self.lesson, student, graded)
         self.writer.add_checksums(node)
-        extras = extra_files(hand_in)
-        folder = stage(node, self.parts / student, self.lesson, extras, self.lesson_files)
+        parts = self.parts / student
+        folder = stage(node, parts, self.lesson, hand_in.extras, self.lesson_files)
         self._record_file(student).unlink(missing_ok=True)
         page.unlink(missing_ok=True)
         _reached("unrecorded")
-        self.writer.write(student, node, _timestamp(extras))
+        self.writer.write(student, node, _timestamp(hand_in.extras))
         _reached("stored")
         self._swap(folder, self.course.folder("autograded", self.lesson, student))
 
@@ -245,7 +246,7 @@ class _Batch:
         total = self.lesson_digest.copy()
         for part in (hand_in.notebook.node, hand_in.path.name):
             total.update(json.dumps(part, sort_keys=True).encode())
-        for file in extra_files(hand_in):
+        for file in hand_in.extras:
             with open(file, "rb") as content:
                 found = hashlib.file_digest(content, "sha256").hexdigest()
             total.update(f"{file.name} {found}".encode())

@@ -12,7 +12,7 @@ from traitlets.config import Configurable, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
 
 from autograder.engine import Policy
-from autograder.engine.plugin import GradeCells
+from autograder.engine.plugin import GradeCells, given_files
 from autograder.errors import GradingError
 
 CONFIG_NAME = "nbgrader_config.py"
@@ -172,6 +172,7 @@ class Course(Configurable):
             "limits": dict(settings.limits),
             "policy": asdict(find(lesson)),
             "source_files": str(self.folder("source", lesson)),
+            "given_files": given_files(self.directory(lesson), lesson),
         }
 
     @property

@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import logging
-import os
 import tempfile
 import warnings
 from pathlib import Path
@@ -13,10 +12,9 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveAutoGrades
-from nbgrader.utils import find_all_files
 from traitlets.utils.importstring import import_item
 
-from autograder.engine.plugin import GradeCells, notes_cell
+from autograder.engine.plugin import GradeCells, given_files, notes_cell
 from autograder.errors import GradingError
 from autograder.results import whole
 
@@ -136,9 +134,7 @@ def graded_notebook(course, lesson, student, result):
 
 def lesson_files(course, lesson):
     """Return [(path, relative path)] of the instructor's files that go with a lesson."""
-    folder = course.folder("source", lesson)
-    ignored = [*course.directory(lesson).ignore, "*.ipynb"]
-    return [(file, os.path.relpath(file, folder)) for file in find_all_files(str(folder), ignored)]
+    return given_files(course.directory(lesson), lesson)
 
 
 def gradebook_points(course, lesson):

@@ -1,7 +1,6 @@
 """Parts that nbgrader loads by name, see nbgrader_config.py."""
 
-from nbgrader import utils
-from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
+from nbgrader.preprocessors import NbGraderPreprocessor
 
 WRAP = "div.output_area pre { white-space: pre-wrap; overflow-wrap: anywhere; }"
 
@@ -16,16 +15,3 @@ class WrapLines(NbGraderPreprocessor):
         """Add a rule to the style of the page."""
         resources.setdefault("inlining", {}).setdefault("css", []).append(WRAP)
         return nb, resources
-
-
-class HideTests(ClearHiddenTests):
-    """Leaves hidden tests out of feedback.
-
-    Only cells with points hold any: the marks in a student's own cell mean nothing.
-    """
-
-    def preprocess_cell(self, cell, resources, cell_index):
-        """Cut the hidden part out of a test cell."""
-        if not utils.is_grade(cell):
-            return cell, resources
-        return super().preprocess_cell(cell, resources, cell_index)

@@ -116,3 +116,17 @@ def summary(lines):
         mean = sum(line.points for line in graded) / len(graded)
         text += f"; mean of the graded {mean:.1f} of {graded[0].max_points}"
     return text + "."
+
+
+def print_repairs(repairs):
+    """Print what was mended for whom, what could not be, and a summary."""
+    console = Console()
+    for one in repairs:
+        said = one.refused or "; ".join(one.done)
+        if said:
+            console.print(Text(f"{one.student}: {said}"), soft_wrap=True)
+    mended = sum(bool(one.done) for one in repairs)
+    refused = sum(bool(one.refused) for one in repairs)
+    text = f"{len(repairs)} students: {mended} mended, {len(repairs) - mended - refused} in order"
+    text += f", {refused} can't be read" if refused else ""
+    console.print(Text(f"{text}.", "bold"), soft_wrap=True)

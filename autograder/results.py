@@ -78,6 +78,7 @@ class Result:
             for cell in graded.cells
         ]
         problems = [Problem(problem.kind, problem.message) for problem in graded.problems]
+        problems = [problem for problem in problems if problem not in earlier]
         return cls(lesson, cells, [*earlier, *problems])
 
     @classmethod

@@ -1,5 +1,6 @@
 """Read what was handed in, as data: nothing here runs a student's code or changes a file."""
 
+import copy
 import json
 import os
 import stat
@@ -58,7 +59,18 @@ def read_notebook(path):
     if raw.startswith(BOM):
         problems.append(Problem("byte_order_mark", "the file starts with a byte order mark"))
     data = _parse(path, raw.removeprefix(BOM))
-    return Notebook(_upgrade(path, data, problems), problems, str(path.resolve().parent))
+    node = _upgrade(path, data, problems)
+    if any("\r" in cell.source for cell in node.cells):
+        problems.append(Problem("windows_line_ends", "its cells have the line ends of Windows"))
+    return Notebook(node, problems, str(path.resolve().parent))
+
+
+def with_plain_lines(node):
+    """Return a copy of a notebook whose cells have plain line ends."""
+    copied = copy.deepcopy(node)
+    for cell in copied.cells:
+        cell.source = cell.source.replace("\r\n", "\n").replace("\r", "\n")
+    return copied
 
 
 def _read_bytes(path):

@@ -13,6 +13,7 @@ import nbformat
 from nbgrader import utils
 
 from . import cells
+from .cleaning import clean_cells
 from .code import imported_modules
 from .model import CellResult, Limits, Policy, Problem, Result
 from .processes import OutOfTime, Runtime, TesterDied
@@ -30,6 +31,7 @@ def grade(
     *,
     released_nb=None,
     files=None,
+    given_files=(),
     source_files=None,
     limits=None,
     policy=None,
@@ -42,6 +44,8 @@ def grade(
     released_nb   the notebook as students got it, where it is not what nbgrader's own
                   ClearSolutions makes of source_nb
     files         folder of the submission's other files, shown to its code
+    given_files   [(path, relative name)] of the instructor's files that students have; they are
+                  shown too, whatever the submission has in their place
     source_files  folder of the lesson's other files, shown to the tests
     sandbox       "required", or "off" for checking one's own notebook without protection
 
@@ -49,27 +53,29 @@ def grade(
     """
     limits, policy = limits or Limits(), policy or Policy()
     source = _read_source(json.dumps(source_nb), released_nb and json.dumps(released_nb))
-    return _grade(source, submitted_nb, files, source_files, limits, policy, sandbox)
+    return _grade(source, submitted_nb, files, given_files, source_files, limits, policy, sandbox)
 
 
-def _grade(source, submitted, files, source_files, limits, policy, sandbox):
+def _grade(source, submitted, files, given_files, source_files, limits, policy, sandbox):
     runtime = _runtime(policy, limits, sandbox)
     with runtime.lock:
-        return _Grading(source, submitted, runtime, files, source_files).run()
+        return _Grading(source, submitted, runtime, files, given_files, source_files).run()
 
 
 def grade_task(task):
     """Grade from plain data to plain data, for any executor.
 
-    task  {"source": text, "submitted": notebook, "released": text, "files", "source_files",
-          "limits": dict, "policy": dict, "sandbox"}: grade's arguments, the lesson's two notebooks
-          as JSON text, which is the same for a whole class. Only the first two are needed.
+    task  {"source": text, "submitted": notebook, "released": text, "files", "given_files",
+          "source_files", "limits": dict, "policy": dict, "sandbox"}: grade's arguments, the
+          lesson's two notebooks as JSON text, which is the same for a whole class. Only the first
+          two are needed.
           Returns Result.to_dict().
     """
     return _grade(
         _read_source(task["source"], task.get("released")),
         nbformat.from_dict(task["submitted"]),
         task.get("files"),
+        task.get("given_files", ()),
         task.get("source_files"),
         Limits(**task.get("limits") or {}),
         Policy(**task.get("policy") or {}),
@@ -121,12 +127,12 @@ def close_all():
 class _Grading:
     """One submission on its way through the engine."""
 
-    def __init__(self, source, notebook, runtime, files, source_files):
+    def __init__(self, source, notebook, runtime, files, given_files, source_files):
         self.source, self.notebook, self.runtime = source, notebook, runtime
         self.limits, self.policy = runtime.limits, runtime.policy
         self.repaired = repair(source, notebook)
         self.problems = list(self.repaired.problems)
-        self.files = self._read_files(files)
+        self.files = self._read_files(files, given_files)
         self.source_files = source_files
         self.cwd = files
         self.done = []  # steps to replay after a restart
@@ -332,6 +338,8 @@ class _Grading:
             if id(place) in self.outcomes:
                 cell.outputs = self.outcomes[id(place)]["outputs"]
             stored.append(cell)
+        own_texts = (text for known in self.source.cells for text in (known.source, known.release))
+        clean_cells(stored, own_texts)
         metadata = {k: v for k, v in self.source.metadata.items() if k != "widgets"}
         give_ids(stored)
         notebook = {"cells": stored, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -339,21 +347,27 @@ class _Grading:
 
     # -- files ----------------------------------------------------------------------------------
 
-    def _read_files(self, folder):
-        """Return [(path, bytes)] of the submission's regular files, up to the policy's size."""
-        if folder is None or not self.runtime.sandboxed:
+    def _read_files(self, folder, given_files):
+        """Return [(path, bytes)] of the files that the submission's code gets to see.
+
+        The student's own are regular files up to the policy's size.
+        """
+        if not self.runtime.sandboxed:
             return []
-        found, size = [], 0
-        for path, name in _regular_files(folder):
+        given = {name: _read_bytes(path, os.stat(path).st_size) for path, name in given_files}
+        found, size = {}, 0
+        for path, name in _regular_files(folder) if folder is not None else ():
             length = os.lstat(path).st_size
+            if name in given:
+                continue
             if size + length > self.policy.files_mb << 20 or len(found) >= _MAX_FILES:
                 self._say("files", f"The files are too large or too many; {name} was left out.")
                 continue
             data = _read_bytes(path, length)
             if data is not None:
                 size += length
-                found.append((name, data))
-        return found
+                found[name] = data
+        return list((found | given).items())
 
 
 def _regular_files(folder):

@@ -14,15 +14,16 @@ import html
 import os
 
 import nbformat
-from nbgrader import nbgraderformat
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader import nbgraderformat, utils
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 from traitlets import Bool, Dict, Unicode
 from traitlets.utils.importstring import import_item
 
 from . import sandbox
 from .cells import markdown_cell
+from .cleaning import harmless_file_name, harmless_markdown
 from .grader import grade
-from .model import Limits, Policy
+from .model import Limits, Policy, Problem
 from .repairs import give_ids, repair
 from .source import read_source
 
@@ -57,11 +58,28 @@ def configure(config, policy_for=""):
     # Hidden tests are in the graded notebook, where the instructor needs them; not in feedback.
     config.GenerateFeedback.preprocessors = [
         f"{own}.GetGrades",
-        f"{own}.ClearHiddenTests",
+        f"{__name__}.HideTests",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+    # In formgrader and in feedback Markdown of a student's is shown without what would act.
+    filters = dict(config.HTMLExporter.get("filters", {}))
+    markdown = {"markdown2html": "autograder.engine.pages.HarmlessMarkdown"}
+    config.HTMLExporter.filters = filters | markdown
     if policy_for:
         config.RepairCells.policy_for = config.GradeCells.policy_for = policy_for
+
+
+class HideTests(ClearHiddenTests):
+    """Leaves hidden tests out of feedback.
+
+    Only cells with points hold any: the marks in a student's own cell mean nothing.
+    """
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Cut the hidden part out of a test cell."""
+        if not utils.is_grade(cell) or utils.is_solution(cell):
+            return cell, resources
+        return super().preprocess_cell(cell, resources, cell_index)
 
 
 class _EnginePreprocessor(NbGraderPreprocessor):
@@ -91,6 +109,16 @@ class _EnginePreprocessor(NbGraderPreprocessor):
             raise FileNotFoundError(f"The lesson's source notebook {path} is missing.")
         return path, released if os.path.isfile(released) else None, source
 
+    def _folder(self, step, names):
+        """Return the folder of a student's assignment in a step, such as "submitted"."""
+        course = self._course()
+        directory = getattr(course, f"{step}_directory")
+        return course.format_path(directory, names["student"], names["assignment"])
+
+    def _given_files(self, names):
+        """Return {name: path} of the files that go to students with the lesson."""
+        return {n: p for p, n in given_files(self._course(), names["assignment"])}
+
     def _course(self):
         owner = self
         while owner is not None:
@@ -109,16 +137,29 @@ class RepairCells(_EnginePreprocessor):
             _check_sandbox()
         path, released, _ = self._paths(resources)
         repaired = repair(_source(path, released), nb)
+        repaired.problems += self._remove_copies_of_links(resources["nbgrader"])
         for problem in repaired.problems:
             self.log.warning("%s: %s", resources["nbgrader"]["student"], problem.message)
         nb.cells = [place.cell for place in repaired.places]
-        nb.metadata = nbformat.from_dict(
-            {k: v for k, v in nb.metadata.items() if k in ("kernelspec", "language_info")}
-        )
+        kept = ("kernelspec", "language_info")
+        own = {k: v for k, v in _notebook(path).metadata.items() if k in kept}
+        nb.metadata = nbformat.from_dict(own)
         nb.metadata[_NAME] = {"problems": [vars(problem) for problem in repaired.problems]}
         nb.nbformat, nb.nbformat_minor = 4, 5
         give_ids(nb.cells)
         return nb, resources
+
+    def _remove_copies_of_links(self, names):
+        """Remove what nbgrader copied from behind links: it may be a file of the instructor's."""
+        problems = []
+        submitted = self._folder("submitted", names)
+        for name in _files_below(submitted):
+            copied = os.path.join(self._folder("autograded", names), name)
+            is_link = os.path.islink(os.path.join(submitted, name))
+            if is_link and os.path.isfile(copied) and name not in self._given_files(names):
+                os.remove(copied)
+                problems.append(Problem("files", f"The file {name} is a link; it was left out."))
+        return problems
 
 
 class GradeCells(_EnginePreprocessor):
@@ -127,14 +168,16 @@ class GradeCells(_EnginePreprocessor):
     def preprocess(self, nb, resources):
         """Return the graded notebook; problems stand in a note at its top."""
         path, released, folder = self._paths(resources)
+        names = resources["nbgrader"]
         result = grade(
             _notebook(path),
             nb,
             released_nb=released and _notebook(released),
-            files=resources.get("metadata", {}).get("path") or None,
+            files=self._folder("submitted", names),
+            given_files=[(path, name) for name, path in self._given_files(names).items()],
             source_files=os.path.abspath(folder),
             limits=Limits(**self.limits),
-            policy=self._policy(resources["nbgrader"]["assignment"]),
+            policy=self._policy(names["assignment"]),
             sandbox="off" if self.unsafe_no_sandbox else "required",
         )
         earlier = nb.metadata.get(_NAME, {}).get("problems", [])
@@ -146,12 +189,21 @@ class GradeCells(_EnginePreprocessor):
         _keep_checksums(nb, graded)
         if messages:
             graded.cells.insert(0, notes_cell(messages))
+        self._disarm_files(names)
         return graded, resources
+
+    def _disarm_files(self, names):
+        """Rename files of the student's that a browser would run: formgrader serves them."""
+        folder = self._folder("autograded", names)
+        for name in _files_below(folder):
+            if name not in self._given_files(names) and not name.endswith(".ipynb"):
+                path = os.path.join(folder, name)
+                os.replace(path, harmless_file_name(path))
 
 
 def notes_cell(messages):
     """Return the Markdown cell that tells a student and the instructor what was mended."""
-    lines = [f"- {html.escape(message)}" for message in messages]
+    lines = [f"- {harmless_markdown(html.escape(message))}" for message in messages]
     cell = markdown_cell("**Notes of the grader**\n\n" + "\n".join(lines))
     cell["id"] = NOTES_ID
     return cell
@@ -168,6 +220,22 @@ def _keep_checksums(nb, graded):
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
         if grade_id in notes:
             cell.metadata["nbgrader"] = notes[grade_id]
+
+
+def given_files(course, assignment):
+    """Return [(path, relative name)] of the instructor's files that students have.
+
+    course  nbgrader's CourseDirectory, which says what is ignored
+    """
+    folder = course.format_path(course.source_directory, ".", assignment)
+    found = utils.find_all_files(folder, [*course.ignore, "*.ipynb"])
+    return [(os.path.abspath(path), os.path.relpath(path, folder)) for path in sorted(found)]
+
+
+def _files_below(folder):
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.relpath(os.path.join(parent, name), folder)
 
 
 @functools.cache

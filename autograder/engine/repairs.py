@@ -15,7 +15,6 @@ from .model import Problem
 
 MAX_CELL = 500_000  # characters; a longer cell is kept and not run
 _DANGEROUS_TAGS = ("skip-execution", "raises-exception", "nbval-skip")
-_IMAGES = ("image/png", "image/jpeg", "image/gif")
 
 
 @dataclass
@@ -257,7 +256,7 @@ def _claimed_id(cell):
 
 
 def _clean(cell):
-    """Return a copy of a submitted cell with nothing that steers a grader or a browser."""
+    """Return a copy of a submitted cell with nothing that steers a grader."""
     kept = {name: part for name, part in cell.items() if name not in ("outputs", "source")}
     cell = type(cell)(from_dict(kept), source=_plain_lines(cell.source))
     if cell.cell_type == "code":
@@ -265,13 +264,6 @@ def _clean(cell):
     tags = cell.metadata.get("tags")
     if isinstance(tags, list):
         cell.metadata["tags"] = [t for t in tags if t not in _DANGEROUS_TAGS]
-    attachments = cell.get("attachments")
-    if isinstance(attachments, dict):
-        cell["attachments"] = {
-            name: {kind: data for kind, data in bundle.items() if kind in _IMAGES}
-            for name, bundle in attachments.items()
-            if isinstance(bundle, dict)
-        }
     return cell
 
 

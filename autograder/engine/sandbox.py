@@ -427,28 +427,47 @@ def _setting(name):
 
 def _diagnosis(detail):
     """Return the SandboxUnavailable that fits this system best."""
-    settings = (
-        ("kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
-        ("user/max_user_namespaces", "0", "user.max_user_namespaces=15000"),
-        (
-            "kernel/apparmor_restrict_unprivileged_userns",
-            "1",
-            "kernel.apparmor_restrict_unprivileged_userns=0",
-        ),
-    )
-    for name, bad, mend in settings:
-        if _setting(name) == bad:
-            return SandboxUnavailable(
-                f"This system forbids user namespaces ({name.replace('/', '.')} is {bad}).",
-                f"Allow them, as root: sysctl -w {mend}",
-            )
-    if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
+    if _in_container():
         return SandboxUnavailable(
             f"This container does not let programs make namespaces of their own ({detail}).",
             "Start it with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
             " (docker: also --security-opt apparmor=unconfined), or grade outside of it.",
         )
+    for name, bad, cause, mend in _FORBIDDING:
+        if _setting(name) == bad:
+            return SandboxUnavailable(
+                f"{cause} ({name.replace('/', '.')} is {bad}).", f"Allow them, as root: {mend}"
+            )
     return SandboxUnavailable(
         f"The sandbox does not start: {detail or 'no reason was given'}.",
         "Try: bwrap --unshare-all --ro-bind / / --proc /proc true, and mend what it says.",
     )
+
+
+_FORBIDDING = (
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "This system forbids user namespaces",
+        "sysctl -w kernel.unprivileged_userns_clone=1",
+    ),
+    (
+        "user/max_user_namespaces",
+        "0",
+        "This system forbids user namespaces",
+        "sysctl -w user.max_user_namespaces=15000",
+    ),
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor forbids user namespaces to programs without a profile, as Ubuntu has it",
+        "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or give /usr/bin/bwrap a "
+        "profile with the rule 'userns,' in /etc/apparmor.d.",
+    ),
+)
+_CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
+
+
+def _in_container():
+    names = ("container", "KUBERNETES_SERVICE_HOST")
+    return any(map(os.path.exists, _CONTAINER_MARKS)) or any(name in os.environ for name in names)

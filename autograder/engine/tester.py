@@ -41,7 +41,9 @@ class Names(dict):
 
     Names that the instructor's solutions or open cells define ("shared") live in the student's
     process: reading fetches, assigning stores, deleting deletes there. All other names that tests
-    assign stay here, so that nothing a hidden test computes can be read by student code.
+    assign stay here, so that nothing a hidden test computes can be read by student code. A module
+    that a test imports under a shared name stays here too, for this test: the student's process
+    may not have it.
     """
 
     def __init__(self, tester):
@@ -53,13 +55,20 @@ class Names(dict):
 
     def __setitem__(self, name, value):
         shared = name in self.tester.shared and not self.tester.in_trusted_cell
+        if shared and isinstance(value, types.ModuleType):
+            self.tester.borrowed.add(name)
+            super().__setitem__(name, value)
+            return
         if shared:
+            self.tester.give_back(name)
             self.tester.store(name, value)
         if not shared or name in self.tester.trusted:
             super().__setitem__(name, value)
 
     def __delitem__(self, name):
-        if name in self.tester.shared:
+        if name in self.tester.borrowed:
+            self.tester.give_back(name)
+        elif name in self.tester.shared:
             self.tester.delete(name)
             self.pop(name, None)
         else:
@@ -76,6 +85,7 @@ class Tester:
         self.child = None
         self.shared, self.trusted = frozenset(), frozenset()
         self.in_trusted_cell = False
+        self.borrowed = set()  # shared names that stand for a module of the running test
         self.names = Names(self)
 
     def run(self):
@@ -177,6 +187,8 @@ class Tester:
     def do_test(self, message):
         """Run one test cell; answer its outcome as plain data."""
         outcome = self._execute(message["source"], TEST_FILE)
+        for name in list(self.borrowed):
+            self.give_back(name)
         if message.get("restore") and not self.peer.lost:
             self.peer.request(None, "restore")
         return {"status": self._status(outcome), "outcome": outcome}
@@ -226,6 +238,12 @@ class Tester:
         for bound, value in local.items():
             dict.__setitem__(self.names, bound, value)
 
+    def give_back(self, name):
+        """Let a shared name be the student's again, where it stood for a test's module."""
+        if name in self.borrowed:
+            self.borrowed.remove(name)
+            dict.pop(self.names, name)
+
     def store(self, name, value):
         """Give a shared name a value in the student's process."""
         self.peer.request(None, "store", name, value)
@@ -269,7 +287,7 @@ class Tester:
         """Send shared names that a `global` statement bound over here to where they live."""
         if self.in_trusted_cell:
             return
-        for name in self.shared.intersection(dict.keys(self.names)) - self.trusted:
+        for name in self.shared.intersection(dict.keys(self.names)) - self.trusted - self.borrowed:
             self.store(name, dict.pop(self.names, name))
 
 

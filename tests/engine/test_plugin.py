@@ -98,7 +98,7 @@ def small(tmp_path, released_course):
 
     def hand_in(student, notebook):
         target = tmp_path / "submitted" / student / "one"
-        target.mkdir(parents=True)
+        target.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, target / "one.ipynb")
         return api.autograde("one", student)
 
@@ -145,6 +145,49 @@ def test_problems_stand_in_a_note_and_hidden_tests_not_in_the_feedback(small):
     assert "A hidden check failed." in page
     assert "secret_cases" not in page
     assert "<b>x</b>" not in page
+
+
+def test_the_marks_of_hidden_tests_in_a_students_cell_break_no_feedback(small):
+    folder, api, hand_in = small
+    mine = "### BEGIN HIDDEN TESTS\nprint('mine')"
+    notebook = lesson.submission({"double": f"{lesson.ANSWERS['double']}\n{mine}"}, last=mine)
+    assert hand_in("alice", notebook)["success"]
+    outcome = api.generate_feedback("one", "alice")
+    assert outcome["success"], outcome
+    page = (folder / "feedback" / "alice" / "one" / "one.html").read_text()
+    assert page.count("BEGIN HIDDEN TESTS") == 2
+    assert "secret_cases" not in page
+
+
+def test_links_in_the_submitted_folder_are_not_followed(small):
+    folder, _, hand_in = small
+    target = folder / "submitted" / "alice" / "one"
+    (target / "data").mkdir(parents=True)
+    (folder / "private.txt").write_text("the instructor's")
+    (target / "mine.txt").write_text("7")
+    (target / "leak.txt").symlink_to(folder / "private.txt")
+    (target / "data" / "leak.txt").symlink_to(folder / "private.txt")
+    (target / "page.html").write_text("<script>")
+    answer = "quiz = {'7': 'B'}[open('mine.txt').read()]\nassert open('page.html').read()"
+    outcome = hand_in("alice", lesson.submission({"quiz": answer}))
+    assert outcome["success"]
+    assert "quiz" in points(folder)["alice"]
+    graded = folder / "autograded" / "alice" / "one"
+    names = sorted(p.relative_to(graded).as_posix() for p in graded.rglob("*") if p.is_file())
+    assert names == ["mine.txt", "one.ipynb", "page.html.txt"]
+    note = nbformat.read(graded / "one.ipynb", 4).cells[0].source
+    assert "The file leak.txt is a link; it was left out." in note
+
+
+def test_files_of_the_lesson_are_there_whatever_was_handed_in(small):
+    folder, _, hand_in = small
+    (folder / "source" / "one" / "numbers.txt").write_text("7")
+    theirs = folder / "submitted" / "alice" / "one"
+    theirs.mkdir(parents=True)
+    (theirs / "numbers.txt").write_text("8")
+    answer = "quiz = {'7': 'B'}[open('numbers.txt').read()]"
+    assert hand_in("alice", lesson.submission({"quiz": answer}))["success"]
+    assert "quiz" in points(folder)["alice"]
 
 
 def test_grading_again_keeps_manual_points(small):

@@ -301,6 +301,35 @@ def test_tests_may_use_what_is_hidden_from_students(graded, package):
     assert "double" in lesson.passed(result)
 
 
+@pytest.fixture
+def refusal(monkeypatch, tmp_path):
+    """Return what check() says where bwrap fails with a message, on a system with settings."""
+
+    def run(message, settings=None, marks=(), environment=None):
+        program = tmp_path / "bwrap"
+        program.write_text(f"#!/bin/sh\necho 'bwrap: {message}' >&2\nexit 1\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(sandbox.shutil, "which", lambda name: str(program))
+        monkeypatch.setattr(sandbox, "_setting", lambda name: (settings or {}).get(name))
+        monkeypatch.setattr(sandbox, "_CONTAINER_MARKS", marks)
+        for name in ("container", "KUBERNETES_SERVICE_HOST"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in (environment or {}).items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SandboxUnavailable) as caught:
+            sandbox.check()
+        assert str(caught.value) == f"{caught.value.cause} {caught.value.mend}"
+        assert "\n" not in str(caught.value)
+        return caught.value
+
+    return run
+
+
+NO_PERMISSION = "No permissions to create new namespace"
+UID_MAP = "setting up uid map: Permission denied"
+NOT_PERMITTED = "Creating new namespace failed: Operation not permitted"
+
+
 def test_check_names_a_missing_bubblewrap(monkeypatch):
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
     with pytest.raises(SandboxUnavailable) as caught:
@@ -309,41 +338,69 @@ def test_check_names_a_missing_bubblewrap(monkeypatch):
     assert "apt install bubblewrap" in caught.value.mend
 
 
-def test_check_names_another_system(monkeypatch):
-    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
-    with pytest.raises(SandboxUnavailable, match="needs Linux"):
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_check_names_another_system(monkeypatch, system):
+    monkeypatch.setattr(sandbox.sys, "platform", system)
+    with pytest.raises(SandboxUnavailable, match="needs Linux") as caught:
         sandbox.check()
+    assert "WSL 2" in caught.value.mend
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "mend"),
+    ("setting", "value", "message", "cause", "mend"),
     [
-        ("kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
-        ("user/max_user_namespaces", "0", "user.max_user_namespaces="),
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "userns=0"),
+        ("kernel/unprivileged_userns_clone", "0", NO_PERMISSION, "This system forbids",
+         "sysctl -w kernel.unprivileged_userns_clone=1"),
+        ("user/max_user_namespaces", "0", NO_PERMISSION, "This system forbids",
+         "sysctl -w user.max_user_namespaces="),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", UID_MAP, "AppArmor forbids",
+         "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
     ],
-)
-def test_check_names_forbidden_user_namespaces(monkeypatch, tmp_path, setting, value, mend):
-    broken = tmp_path / "bwrap"
-    broken.write_text("#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n")
-    broken.chmod(0o755)
-    monkeypatch.setattr(sandbox.shutil, "which", lambda name: str(broken))
-    monkeypatch.setattr(sandbox, "_setting", lambda name: value if name == setting else None)
-    with pytest.raises(SandboxUnavailable) as caught:
-        sandbox.check()
-    assert "forbids user namespaces" in caught.value.cause
-    assert mend in caught.value.mend
+)  # fmt: skip
+def test_check_names_forbidden_user_namespaces(refusal, setting, value, message, cause, mend):
+    error = refusal(message, {setting: value})
+    assert error.cause.startswith(cause)
+    assert setting.replace("/", ".") in error.cause
+    assert mend in error.mend
 
 
-def test_check_passes_on_the_reason_of_bubblewrap(monkeypatch, tmp_path):
-    broken = tmp_path / "bwrap"
-    broken.write_text("#!/bin/sh\necho 'a strange reason' >&2\nexit 1\n")
-    broken.chmod(0o755)
-    monkeypatch.setattr(sandbox.shutil, "which", lambda name: str(broken))
-    monkeypatch.setattr(sandbox, "_setting", lambda name: None)
-    monkeypatch.setattr(sandbox.os.path, "exists", lambda path: False)
-    with pytest.raises(SandboxUnavailable, match="a strange reason"):
-        sandbox.check()
+def test_settings_that_allow_namespaces_are_not_blamed(refusal):
+    allowed = {
+        "kernel/unprivileged_userns_clone": "1",
+        "user/max_user_namespaces": "15000",
+        "kernel/apparmor_restrict_unprivileged_userns": "0",
+    }
+    assert "does not start" in refusal("a strange reason", allowed).cause
+
+
+@pytest.mark.parametrize("how", ["mark", "environment"])
+def test_check_names_a_container_even_where_its_host_is_strict(refusal, tmp_path, how):
+    """Within a container the host's settings can't be changed."""
+    strict = {"kernel/apparmor_restrict_unprivileged_userns": "1"}
+    (tmp_path / "mark").touch()
+    if how == "mark":
+        error = refusal(NOT_PERMITTED, strict, marks=(str(tmp_path / "mark"),))
+    else:
+        error = refusal(NOT_PERMITTED, strict, environment={"container": "podman"})
+    assert "This container does not let programs make namespaces" in error.cause
+    assert NOT_PERMITTED in error.cause
+    assert "--security-opt seccomp=unconfined" in error.mend
+
+
+def test_check_passes_on_the_reason_of_bubblewrap(refusal):
+    error = refusal("a strange reason")
+    assert "a strange reason" in error.cause
+    assert "bwrap --unshare-all" in error.mend
+
+
+def test_check_names_an_interpreter_that_can_not_be_read(refusal, monkeypatch):
+    """The sandbox starts, and then nothing answers in it."""
+    monkeypatch.setattr(sandbox.Sandbox, "open", lambda self: None)
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    session = sandbox.Session(None, ours.detach(), None)
+    monkeypatch.setattr(sandbox.Sandbox, "start", lambda self: session)
+    assert "Python does not run in it" in refusal("").cause
 
 
 def test_two_threads_can_grade_at_once(graded):

@@ -669,4 +669,65 @@ def test_a_method_of_a_tests_object_is_asked_for_once(judged):
         assert roll(Dice()) == [1, 2, 3, 4, 5]
         assert Dice.asked == 1
     """)  # fmt: skip
+
+
+# -- modules that only the tests have --------------------------------------------------------------
+
+BORROWED = """
+    import {module} as base
+    assert base.{member} is not None
+    {then}
+"""
+
+
+@pytest.fixture
+def only_theirs(tmp_path):
+    """Return a Policy whose tests may import `theirs`; submissions can't."""
+    (tmp_path / "theirs.py").write_text("secret = 42\ndef base(n): return n + 1\n")
+    return Policy(test_path=(str(tmp_path),))
+
+
+@pytest.mark.parametrize(("module", "member"), [("theirs", "secret"), ("statistics", "mean")])
+@pytest.mark.parametrize("then", [
+    "pass",
+    "assert above(1) == 20",  # the student's own functions go on using the student's base
+    "del base; assert base(1) == 2",
+    "base = lambda n: n + 2; assert above(1) == 30",
+])  # fmt: skip
+def test_a_module_imported_under_a_students_name_is_the_tests_alone(
+    module, member, then, judged, only_theirs
+):
+    test = BORROWED.format(module=module, member=member, then=then)
+    result = judged(USES, test, policy=only_theirs)
+    assert result.status == "passed", result.message
+
+
+def test_after_a_test_that_imported_under_it_a_name_is_the_students_again(
+    needs_sandbox, only_theirs
+):
+    source = lesson.source()
+    first = source.cells[lesson.find(source, "test_double")]
+    first.source = "import theirs as average\nassert average.secret == 42\nassert double(2) == 4"
+    result = grade(source, lesson.submission(), limits=QUICK, policy=only_theirs)
+    assert lesson.passed(result) == lesson.ALL
+
+
+def test_a_function_of_a_module_takes_the_place_of_the_students(judged, only_theirs):
+    wrong = USES.replace("n + 1", "n - 1")
+    test = "from theirs import base\nassert above(1) == 20"
+    assert judged(wrong, test, policy=only_theirs).status == "passed"
+
+
+def test_a_module_given_to_student_code_that_it_can_not_import_harms_nobody(judged, only_theirs):
+    answer = """
+        def look(module):
+            try:
+                return module.secret
+            except ImportError as error:
+                return str(error)
+    """
+    test = (
+        'import theirs\nassert look(theirs) == "the module theirs can\'t be used in a submission"'
+    )
+    result = judged(answer, test, policy=only_theirs)
     assert result.status == "passed", result.message

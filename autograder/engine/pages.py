@@ -1,0 +1,57 @@
+"""Markdown on the pages that nbconvert makes: formgrader's view of a submission, and feedback.
+
+nbgrader's templates show Markdown as it comes. This filter takes the place of nbconvert's own in
+them: whatever stands in a notebook or a comment, no script and no form of it reaches the page.
+"""
+
+import functools
+import html
+import re
+
+import bleach
+from jinja2 import pass_context
+from nbconvert.utils.base import NbConvertBase
+
+_TAGS = frozenset(
+    "a b big blockquote br center code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img "  # noqa: SIM905
+    "input ins kbd li mark ol p pre q s small span strong sub summary sup table tbody td tfoot th "
+    "thead tr u ul var".split()
+)
+_PYGMENTS_CLASS = re.compile(r"highlight( hl-\w+)?|[a-z]{1,3}\d?|anchor-link|mermaid|jp-Mermaid")
+_IMAGE = re.compile(r"data:image/(png|jpeg|gif);base64,|(?!data:)", re.I)
+_TEXT_ATTRIBUTES = ("title", "alt", "width", "height", "colspan", "rowspan", "align")
+_PROTOCOLS = ("http", "https", "mailto", "data")
+
+
+def _is_allowed(tag, name, value):
+    if name == "class":
+        return tag in ("a", "div", "pre", "span") and _PYGMENTS_CLASS.fullmatch(value) is not None
+    if tag == "a" and name == "href":
+        return not value.strip().lower().startswith("data:")
+    if tag == "img" and name == "src":
+        return _IMAGE.match(value.strip()) is not None
+    if tag == "input":
+        return (name, value) in (("type", "checkbox"), ("disabled", ""), ("checked", ""))
+    return name in _TEXT_ATTRIBUTES
+
+
+@functools.lru_cache(maxsize=4096)
+def clean_html(text):
+    """Return HTML without anything that acts: scripts, handlers, forms, styles, ids."""
+    return bleach.clean(text, tags=_TAGS, attributes=_is_allowed, protocols=_PROTOCOLS)
+
+
+@pass_context
+class HarmlessMarkdown(NbConvertBase):
+    """nbconvert's markdown2html, then cleaned; the instructor's read-only cells as they are."""
+
+    def __call__(self, context, source):
+        """Return a Markdown text as HTML for a template."""
+        try:
+            page = self.parent.markdown2html(context, source)
+        except Exception:  # a link to an attachment that is not there; endless nesting
+            return f"<pre>{html.escape(source)}</pre>"
+        info = context.get("cell", {}).get("metadata", {}).get("nbgrader", {})
+        if info.get("locked") and not info.get("solution"):
+            return page
+        return clean_html(page)
