@@ -669,6 +669,7 @@ def test_a_method_of_a_tests_object_is_asked_for_once(judged):
         assert roll(Dice()) == [1, 2, 3, 4, 5]
         assert Dice.asked == 1
     """)  # fmt: skip
+    assert result.status == "passed", result.message
 
 
 # -- modules that only the tests have --------------------------------------------------------------
