@@ -120,13 +120,14 @@ class _Batch:
         self.results = course.results_folder(lesson)
         self.parts = self.results / "parts"
         self.lesson_files = grading.lesson_files(course, lesson)
-        self.source = read_source(course.source_notebook(lesson))
         self.common = {
             **course.engine_options(lesson),
-            "source": self.source,
-            "released_nb": released,
+            "source": json.dumps(read_source(course.source_notebook(lesson))),
+            "released": json.dumps(released),
             "sandbox": "off" if options.unsafe else "required",
         }
+        settled = [self.common[name] for name in ("source", "released", "limits", "sandbox")]
+        self.lesson_digest = hashlib.sha256(json.dumps(settled).encode())
         self.page_settings = settings_of(course.config)
         self.lines = {}
         self.waiting = {}  # student -> (HandIn, digest) of what workers have
@@ -253,9 +254,8 @@ class _Batch:
 
     def _digest(self, hand_in):
         """Return what identifies this hand-in, graded against this source with these settings."""
-        total = hashlib.sha256()
-        lesson = [self.common[name] for name in ("source", "released_nb", "limits", "sandbox")]
-        for part in (lesson, hand_in.notebook.node, hand_in.path.name):
+        total = self.lesson_digest.copy()
+        for part in (hand_in.notebook.node, hand_in.path.name):
             total.update(json.dumps(part, sort_keys=True).encode())
         for file in hand_in.extras:
             with open(file, "rb") as content:

@@ -1,5 +1,6 @@
 """Grade single notebooks and leave no trace."""
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -58,9 +59,9 @@ class Bench:
         """Return the Result of one Notebook. Raises SandboxUnavailable; see engine.grade."""
         task = {
             **self.options,
-            "source": self.source,
+            "source": json.dumps(self.source),
             "submitted": notebook.node,
-            "released_nb": self.released,
+            "released": json.dumps(self.released),
             "files": notebook.files,
             "sandbox": sandbox,
         }

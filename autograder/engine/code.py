@@ -50,12 +50,14 @@ def bound_by(statement):
     return names
 
 
+@functools.lru_cache(maxsize=4096)
 def imported_modules(source):
-    """Yield the dotted names that a cell imports, members of modules among them."""
+    """Return the dotted names that a cell imports, members of modules among them."""
     tree = parse(source)
+    found = []
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(found)

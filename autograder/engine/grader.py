@@ -54,26 +54,34 @@ def grade(
     """
     limits, policy = limits or Limits(), policy or Policy()
     source = _read_source(json.dumps(source_nb), released_nb and json.dumps(released_nb))
+    return _grade(source, submitted_nb, files, given_files, source_files, limits, policy, sandbox)
+
+
+def _grade(source, submitted, files, given_files, source_files, limits, policy, sandbox):
     runtime = _runtime(policy, limits, sandbox)
     with runtime.lock:
-        return _Grading(source, submitted_nb, runtime, files, given_files, source_files).run()
+        return _Grading(source, submitted, runtime, files, given_files, source_files).run()
 
 
 def grade_task(task):
     """Grade from plain data to plain data, for any executor.
 
-    task  {"source": notebook, "submitted": notebook, …}: grade's arguments by name, notebooks,
-          limits and policy as dicts. Returns Result.to_dict().
+    task  {"source": text, "submitted": notebook, "released": text, "files", "given_files",
+          "source_files", "limits": dict, "policy": dict, "sandbox"}: grade's arguments, the
+          lesson's two notebooks as JSON text, which is the same for a whole class. Only the first
+          two are needed.
+          Returns Result.to_dict().
     """
-    options = dict(task)
-    source = nbformat.from_dict(options.pop("source"))
-    submitted = nbformat.from_dict(options.pop("submitted"))
-    if options.get("released_nb") is not None:
-        options["released_nb"] = nbformat.from_dict(options["released_nb"])
-    for name, kind in (("limits", Limits), ("policy", Policy)):
-        if options.get(name) is not None:
-            options[name] = kind(**options[name])
-    return grade(source, submitted, **options).to_dict()
+    return _grade(
+        _read_source(task["source"], task.get("released")),
+        nbformat.from_dict(task["submitted"]),
+        task.get("files"),
+        task.get("given_files", ()),
+        task.get("source_files"),
+        Limits(**task.get("limits") or {}),
+        Policy(**task.get("policy") or {}),
+        task.get("sandbox", "required"),
+    ).to_dict()
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,6 +1,6 @@
 """Plain data that goes into a grading and comes out of it."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ class Policy:
     warm       modules that are imported once, before any submission
     test_path  folders from which the tests may import, besides the usual ones
     test_warm  modules that tests usually import
+    pure       how the dotted names of functions of the tests' side begin that give the same for
+               the same plain arguments, such as "course.reference."; student code keeps their
+               answers, so a test must not count calls of them
     restore    whether names that a test replaced are the student's again after it; plain nbgrader
                leaves them replaced
     files_mb   most of a submission's own data files that it gets to see, in MB
@@ -52,6 +55,7 @@ class Policy:
     warm: tuple = ("numpy", "matplotlib.pyplot")
     test_path: tuple = ()
     test_warm: tuple = ("numpy", "numpy.testing")
+    pure: tuple = ()
     restore: bool = False
     files_mb: int = 32
 
@@ -98,7 +102,14 @@ class Result:
 
     def to_dict(self):
         """Return the result as plain data that JSON can hold."""
-        return asdict(self) | {"points": self.points, "max_points": self.max_points}
+        return {
+            "cells": [dict(vars(cell)) for cell in self.cells],
+            "problems": [dict(vars(problem)) for problem in self.problems],
+            "notebook": self.notebook,
+            "seconds": self.seconds,
+            "points": self.points,
+            "max_points": self.max_points,
+        }
 
     @classmethod
     def from_dict(cls, data):

@@ -152,7 +152,7 @@ class _Submission:
 
     def setup(self, source):
         """Tell a fresh trusted process about the lesson, and connect it to the student's."""
-        self.command(source.tester_setup(self.runtime.policy.test_path), SETUP_SECONDS)
+        self.command(source.tester_setup(self.runtime.policy), SETUP_SECONDS)
         self.connect()
 
     def command(self, message, seconds):

@@ -31,6 +31,8 @@ _GENERATOR_METHODS = frozenset({
 })  # fmt: skip
 _RANDOM = (np.random.Generator, np.random.RandomState)  # loads numpy.random once, while warm
 _OPAQUE = (types.FrameType, types.CodeType, types.TracebackType)
+_METHODS = (types.MethodType, types.BuiltinMethodType)
+_BUILT_IN = (types.BuiltinFunctionType, np.ufunc, type)
 
 
 class StudentObject:
@@ -220,8 +222,11 @@ def _exception_class(remote):
 # -- the test's objects, used by student code -------------------------------------------------
 
 
-def describe(obj):
-    """Return what student code is told about an object of the tests."""
+def describe(obj, pure=()):
+    """Return what student code is told about an object of the tests.
+
+    pure  how the dotted names of functions begin that give the same for the same plain arguments
+    """
     if isinstance(obj, types.ModuleType):
         return {"module": obj.__name__}
     if public_name(obj):
@@ -233,6 +238,10 @@ def describe(obj):
     name = getattr(obj, "__name__", None)
     if isinstance(name, str):
         info["name"] = name
+    if isinstance(obj, _METHODS):
+        info["method"] = True
+    elif isinstance(obj, types.FunctionType):
+        info["pure"] = f"{obj.__module__}.{obj.__qualname__}".startswith(pure)
     return info
 
 
@@ -242,7 +251,7 @@ def public_name(obj):
     Built-ins cross by name and run in the student's process; `eval` run over here would be a way
     out. None for everything else.
     """
-    if not isinstance(obj, types.BuiltinFunctionType | np.ufunc | type):
+    if not isinstance(obj, _BUILT_IN):
         return None
     module = getattr(obj, "__module__", None) or ("numpy" if isinstance(obj, np.ufunc) else None)
     name = getattr(obj, "__name__", None)

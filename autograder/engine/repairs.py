@@ -7,6 +7,8 @@ notebook; all other code cells are the student's, whatever they call themselves.
 import copy
 from dataclasses import dataclass, field
 
+from nbformat import from_dict
+
 from .cells import code_cell, fresh_id, markdown_cell, valid_text
 from .code import bound_names, parse
 from .model import Problem
@@ -256,8 +258,7 @@ def _claimed_id(cell):
 def _clean(cell):
     """Return a copy of a submitted cell with nothing that steers a grader."""
     kept = {name: part for name, part in cell.items() if name not in ("outputs", "source")}
-    kept = type(cell)(copy.deepcopy(kept), source=_plain_lines(cell.source))
-    cell = kept
+    cell = type(cell)(from_dict(kept), source=_plain_lines(cell.source))
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
     tags = cell.metadata.get("tags")

@@ -57,7 +57,7 @@ class Source:
     operators: dict
     metadata: dict = field(default_factory=dict)
 
-    def tester_setup(self, path):
+    def tester_setup(self, policy):
         """Return what the trusted process needs to know, as plain data."""
         return {
             "do": "setup",
@@ -66,7 +66,8 @@ class Source:
             "definitions": dict(self.definitions),
             "fallbacks": dict(self.fallbacks),
             "operators": {name: sorted(found) for name, found in self.operators.items()},
-            "path": list(path),
+            "path": list(policy.test_path),
+            "pure": list(policy.pure),
         }
 
 

@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import ctypes
+import functools
 import gc
 import importlib
 import io
@@ -115,6 +116,7 @@ class Tester:
         self.operators = {k: frozenset(v) for k, v in message["operators"].items()}
         self.definitions = message["definitions"]
         self.trusted = frozenset(message["trusted"])
+        self.pure = tuple(message["pure"])
         sys.path[:0] = [p for p in message["path"] if p not in sys.path]
         return {"status": "ok"}
 
@@ -130,7 +132,7 @@ class Tester:
         channel = self._spawn(message["spawn"]) if message.get("spawn") else self._receive()
         self.peer = Peer(
             channel,
-            proxies.describe,
+            functools.partial(proxies.describe, pure=self.pure),
             proxies.make_proxy(self.operators),
             self._perform,
             proxies.remote_of,

@@ -438,7 +438,8 @@ def test_nothing_is_left_of_a_grader_that_was_killed():
 def test_workers_of_an_executor_have_their_own_processes(needs_sandbox):
     from autograder.engine import grade_task
 
-    task = {"source": lesson.source(), "submitted": lesson.submission(), "limits": asdict(QUICK)}
+    task = {"source": json.dumps(lesson.source()), "submitted": lesson.submission(),
+            "limits": asdict(QUICK)}  # fmt: skip
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as executor:
         results = list(executor.map(grade_task, [task] * 4))
     assert [result["points"] for result in results] == [5] * 4

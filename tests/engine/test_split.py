@@ -588,12 +588,88 @@ def test_tasks_are_plain_data(needs_sandbox):
 
     from autograder.engine import Result, grade_task
 
-    task = {"source": lesson.source(), "submitted": lesson.submission(), "limits": asdict(QUICK)}
+    task = {"source": json.dumps(lesson.source()), "submitted": lesson.submission(),
+            "limits": asdict(QUICK)}  # fmt: skip
     data = json.loads(json.dumps(grade_task(json.loads(json.dumps(task)))))
     assert (data["points"], data["max_points"]) == (5, 5)
     result = Result.from_dict(data)
     assert lesson.passed(result) == lesson.ALL
     nbformat.validate(nbformat.from_dict(result.notebook))
+
+
+ASKS = """
+def ask(table, n):
+    first = table([n, 1])
+    first.append("mine")
+    return [table([n, 1]) for _ in range(3)]
+"""
+
+
+@pytest.mark.parametrize(("pure", "calls"), [(("__main__.ta",), 1), ((), 4)])
+def test_answers_of_a_function_that_the_course_calls_pure_are_kept(judged, pure, calls):
+    result = judged(ASKS, f"""
+        asked = []
+        def table(row):
+            asked.append(row)
+            return [sum(row), row]
+        assert ask(table, 4) == [[5, [4, 1]]] * 3
+        assert len(asked) == {calls}, asked
+        assert ask(table, True) == [[2, [True, 1]]] * 3
+        assert len(asked) == {2 * calls}, asked
+    """, policy=Policy(warm=(), pure=pure))  # fmt: skip
+    assert result.status == "passed", result.message
+
+
+def test_a_pure_function_that_changes_its_arguments_or_fails_is_asked_each_time(judged):
+    answer = """
+        def use(table):
+            rows = [[3], [3], []]
+            for row in rows:
+                try:
+                    table(row)
+                except ValueError:
+                    row.append("refused")
+            return rows
+    """
+    result = judged(answer, """
+        def table(row):
+            if not row:
+                raise ValueError("empty")
+            row.append(len(row))
+        assert use(table) == [[3, 1], [3, 1], ["refused"]]
+        assert use(table) == [[3, 1], [3, 1], ["refused"]]
+    """, policy=Policy(warm=(), pure=("__main__.",)))  # fmt: skip
+    assert result.status == "passed", result.message
+
+
+def test_an_object_with_handles_among_its_arguments_is_always_asked(judged):
+    result = judged("def use(table, model):\n    return [table(model) for _ in range(3)]", """
+        calls = []
+        def table(model):
+            return model()
+        def model():
+            calls.append(1)
+            return len(calls)
+        assert use(table, model) == [1, 2, 3]
+    """, policy=Policy(warm=(), pure=("__main__.table",)))  # fmt: skip
+    assert result.status == "passed", result.message
+
+
+def test_a_method_of_a_tests_object_is_asked_for_once(judged):
+    result = judged("def roll(dice):\n    return [dice.throw() for _ in range(5)]", """
+        class Dice:
+            asked = thrown = 0
+            def __getattribute__(self, name):
+                if name == "throw":
+                    Dice.asked += 1
+                return object.__getattribute__(self, name)
+            def throw(self):
+                Dice.thrown += 1
+                return Dice.thrown
+        assert roll(Dice()) == [1, 2, 3, 4, 5]
+        assert Dice.asked == 1
+    """)  # fmt: skip
+    assert result.status == "passed", result.message
 
 
 # -- modules that only the tests have --------------------------------------------------------------

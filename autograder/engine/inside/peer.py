@@ -72,10 +72,11 @@ class Peer:
             raise RecursionError("calls between the tests and your code are nested too deep")
         encoder = Encoder(self._foreign)
         number = None if target is None else target.number
-        parts = [encoder.encode(a) for a in args], {k: encoder.encode(v) for k, v in kwargs.items()}
+        args = encoder.items(args)
+        kwargs = {name: encoder.encode(value) for name, value in kwargs.items()} if kwargs else {}
         self.nesting += 1
         try:
-            self.channel.send(["do", number, operation, *parts], encoder.blob())
+            self.channel.send(["do", number, operation, args, kwargs], encoder.blob())
             return self._await_reply(encoder.mutables)
         except WireError:
             self.end()
@@ -91,7 +92,7 @@ class Peer:
             if message[0] == "do":
                 self.serve(message, blob)
                 continue
-            decoder = Decoder(blob, self._resolver(mutables))
+            decoder = Decoder(blob, self._resolve, mutables)
             self._take_news(message.pop())
             if message[0] == "ok" and len(message) == 3:
                 result = decoder.decode(message[1])
@@ -105,9 +106,11 @@ class Peer:
             raise WireError("an unknown kind of message")
 
     def _take_news(self, names):
-        if type(names) is not list or any(type(name) is not str for name in names):
+        if type(names) is not list:
             raise WireError("malformed news")
         if names:
+            if any(type(name) is not str for name in names):
+                raise WireError("malformed news")
             self.on_news(names)
 
     def end(self):
@@ -124,10 +127,11 @@ class Peer:
         if self.nesting >= MAX_NESTING:
             raise WireError("requests nested too deep")
         _kind, number, operation, args, kwargs = message
-        decoder = Decoder(blob, self._resolver([]))
-        args = decoder.decode(["l", args])
-        kwargs = {name: decoder.decode(value) for name, value in kwargs.items()}
-        received = decoder.mutables[1:]
+        decoder = Decoder(blob, self._resolve)
+        args = decoder.items(args)
+        if kwargs:
+            kwargs = {name: decoder.decode(value) for name, value in kwargs.items()}
+        received = decoder.mutables
         before = [_snapshot(item) for item in received]
         target = None if number is None else self._exported(number)
         self.nesting += 1
@@ -168,6 +172,8 @@ class Peer:
         self.channel.send([*reply, self.news()], encoder.blob())
 
     def _changes(self, received, before, encoder):
+        if not received:
+            return received
         return [
             [number, encoder.contents(item)]
             for number, (item, old) in enumerate(zip(received, before, strict=True))
@@ -259,22 +265,16 @@ class Peer:
             raise WireError("an object that was never passed")
         return self._exports[number]
 
-    def _resolver(self, mutables):
-        def resolve(tag, *parts):
-            if tag == "own" and len(parts) == 1:
-                return self._exported(parts[0])
-            if tag == "arg" and len(parts) == 1 and type(parts[0]) is int:
-                if 0 <= parts[0] < len(mutables):
-                    return mutables[parts[0]]
-            elif tag == "h" and len(parts) == 2:
-                return self._proxy_for(*parts)
-            elif tag == "m" and len(parts) == 1:
-                return self.proxy(Remote(self, None, {"module": parts[0]}))
-            elif tag == "g" and len(parts) == 2:
-                return self.proxy(Remote(self, None, {"module": parts[0], "name": parts[1]}))
-            raise WireError("an unknown kind of value")
-
-        return resolve
+    def _resolve(self, tag, *parts):
+        if tag == "own" and len(parts) == 1:
+            return self._exported(parts[0])
+        if tag == "h" and len(parts) == 2:
+            return self._proxy_for(*parts)
+        if tag == "m" and len(parts) == 1:
+            return self.proxy(Remote(self, None, {"module": parts[0]}))
+        if tag == "g" and len(parts) == 2:
+            return self.proxy(Remote(self, None, {"module": parts[0], "name": parts[1]}))
+        raise WireError("an unknown kind of value")
 
     def _proxy_for(self, number, info):
         if type(number) is not int or type(info) is not dict:

@@ -33,8 +33,8 @@ _DTYPES = frozenset(
         *[("<", "c", size) for size in (8, 16)],
     ]
 )  # fmt: skip
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
-_from_json = json.JSONDecoder().decode
+_encoder = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+_from_json = json.JSONDecoder().raw_decode
 _SCALARS = frozenset({type(None), bool, int, float, str})  # are JSON as they are
 _MAX_TEXT_ITEM = 1024  # characters in one item of a text array
 _NAMED_TYPES = {
@@ -46,6 +46,23 @@ _NUMPY_NAMES = (
 )  # fmt: skip
 _NAMED_TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMPY_NAMES}
 _TYPE_NAMES = {t: name for name, t in _NAMED_TYPES.items()}
+
+
+def _json_writer():
+    """Return a function that gives a value's JSON text.
+
+    JSONEncoder.encode makes its fast encoder anew at every call, which costs more than a small
+    message itself; this one is made once.
+    """
+    make = json.encoder.c_make_encoder
+    if make is None:
+        return _encoder.encode
+    fast = make(None, _encoder.default, json.encoder.encode_basestring_ascii, None, ":", ",",
+                False, False, True)  # fmt: skip
+    return lambda value: "".join(fast(value, 0))
+
+
+_to_json = _json_writer()
 
 
 class WireError(Exception):
@@ -82,17 +99,27 @@ class Channel:
 
     def receive(self):
         """Return (message, blob) of the next frame; raise WireError or LostError."""
-        magic, text_length, blob_length = HEADER.unpack(self._read(HEADER.size))
+        data = self._waiting or self._read_some(HEADER.size)
+        if len(data) < HEADER.size:
+            data = self._read_on(data, HEADER.size)
+        magic, text_length, blob_length = HEADER.unpack_from(data)
         if magic != MAGIC:
             raise WireError("not a frame of this protocol")
         if text_length > MAX_JSON or blob_length > MAX_BLOB:
             raise WireError("a frame above the size limit")
-        text = self._read(text_length)
-        blob = self._read(blob_length) if blob_length else b""
+        text_end = HEADER.size + text_length
+        end = text_end + blob_length
+        if len(data) < end:
+            data = self._read_on(data, end)
+        self._waiting = data[end:]
         try:
-            return _from_json(text.decode()), blob
+            text = data[HEADER.size : text_end].decode()
+            message, length = _from_json(text)
         except (ValueError, RecursionError) as error:
             raise WireError("a frame that is not JSON") from error
+        if length != len(text):
+            raise WireError("a frame with more than its JSON")
+        return message, data[text_end:end]
 
     def close(self):
         """Close the descriptors; closing twice is fine."""
@@ -100,15 +127,13 @@ class Channel:
             os.close(fd)
         self.read_fd = self.write_fd = None
 
-    def _read(self, length):
-        if len(self._waiting) < length:
-            parts, missing = [self._waiting], length - len(self._waiting)
-            while missing > 0:
-                parts.append(self._read_some(missing))
-                missing -= len(parts[-1])
-            self._waiting = b"".join(parts)
-        data, self._waiting = self._waiting[:length], self._waiting[length:]
-        return data
+    def _read_on(self, data, length):
+        """Return `data` and what follows it, at least `length` bytes."""
+        parts, missing = [data], length - len(data)
+        while missing > 0:
+            parts.append(self._read_some(missing))
+            missing -= len(parts[-1])
+        return b"".join(parts)
 
     def _read_some(self, wanted):
         if self.read_fd is None:
@@ -154,13 +179,14 @@ class Encoder:
         kind = type(value)
         if kind in _SCALARS:
             return value
-        if id(value) in self.known:
+        if self.known and id(value) in self.known:
             return ["arg", self.known[id(value)]]
         self._depth += 1
         try:
             if self._depth > MAX_DEPTH:
                 raise TooBigError(f"a value nested more than {MAX_DEPTH} deep can't be passed on")
-            return self._container(value, kind)
+            method = _ENCODERS.get(kind)
+            return self._other(value, kind) if method is None else method(self, value)
         finally:
             self._depth -= 1
 
@@ -173,46 +199,26 @@ class Encoder:
             if number is not None:
                 self.known[id(value)] = number
 
-    def _items(self, values):
+    def items(self, values):
+        """Return the JSON forms of several values."""
         if type(values) in (list, tuple) and _SCALARS.issuperset(map(type, values)):
             return list(values)
         return [self.encode(item) for item in values]
 
-    def _container(self, value, kind):
-        for base, tag in ((list, "l"), (tuple, "t"), (set, "s"), (frozenset, "f")):
-            if kind is base:
-                return self._sequence(tag, base, value)
-        if kind is dict:
-            return self._dict(value)
-        if kind is bytes:
-            return ["b", *self._add(value)]
-        if kind is bytearray:
-            self.mutables.append(value)
-            return ["B", *self._add(bytes(value))]
-        if kind is np.ndarray:
-            return self._array(value)
-        return self._scalar(value, kind)
-
     def _sequence(self, tag, base, value):
         if tag in "ls":
             self.mutables.append(value)
-        return [tag, self._items(value if type(value) is base else base.__iter__(value))]
+        return [tag, self.items(value if type(value) is base else base.__iter__(value))]
+
+    def _bytearray(self, value):
+        self.mutables.append(value)
+        return ["B", *self._add(bytes(value))]
 
     def _dict(self, value):
         self.mutables.append(value)
         return ["d", [[self.encode(k), self.encode(v)] for k, v in dict.items(value)]]
 
-    def _scalar(self, value, kind):
-        if kind is complex:
-            return ["c", value.real, value.imag]
-        if kind is range:
-            return ["r", value.start, value.stop, value.step]
-        if kind is slice:
-            return ["S", self._items((value.start, value.stop, value.step))]
-        if kind is Fraction:
-            return ["F", value.numerator, value.denominator]
-        if kind is Decimal:
-            return ["D", str(value)]
+    def _other(self, value, kind):
         if value is Ellipsis:
             return ["E"]
         if kind is type and value in _TYPE_NAMES:
@@ -225,7 +231,7 @@ class Encoder:
         """Send a subclass of a built-in by its built-in content, whatever it overrides."""
         fields = getattr(kind, "_fields", None)
         if issubclass(kind, tuple) and _are_names(fields) and len(fields) == tuple.__len__(value):
-            return ["N", kind.__name__, list(fields), self._items(tuple.__iter__(value))]
+            return ["N", kind.__name__, list(fields), self.items(tuple.__iter__(value))]
         if issubclass(kind, bool | int):
             return int.__add__(value, 0)
         if issubclass(kind, float):
@@ -256,6 +262,23 @@ class Encoder:
         return start, len(data)
 
 
+_ENCODERS = {
+    list: lambda self, value: self._sequence("l", list, value),
+    tuple: lambda self, value: self._sequence("t", tuple, value),
+    set: lambda self, value: self._sequence("s", set, value),
+    frozenset: lambda self, value: self._sequence("f", frozenset, value),
+    dict: Encoder._dict,
+    bytes: lambda self, value: ["b", *self._add(value)],
+    bytearray: Encoder._bytearray,
+    np.ndarray: Encoder._array,
+    complex: lambda self, value: ["c", value.real, value.imag],
+    range: lambda self, value: ["r", value.start, value.stop, value.step],
+    slice: lambda self, value: ["S", self.items((value.start, value.stop, value.step))],
+    Fraction: lambda self, value: ["F", value.numerator, value.denominator],
+    Decimal: lambda self, value: ["D", str(value)],
+}
+
+
 def _dtype_name(dtype):
     if dtype.kind == "U" and 0 < dtype.itemsize <= 4 * _MAX_TEXT_ITEM:
         return f"<U{dtype.itemsize // 4}"
@@ -277,10 +300,11 @@ class Decoder:
 
     blob          the frame's bytes
     resolve(tag, *parts)  called for tags that name objects; returns one or raises WireError
+    known         containers that the other side knows by number
     """
 
-    def __init__(self, blob, resolve):
-        self.blob, self.resolve = blob, resolve
+    def __init__(self, blob, resolve, known=()):
+        self.blob, self.resolve, self.known = blob, resolve, known
         self.mutables = []
         self._nodes = 0
 
@@ -303,7 +327,8 @@ class Decoder:
                 MemoryError) as error:  # fmt: skip
             raise WireError(f"a malformed value of kind {part[0][:8]!r}") from error
 
-    def _items(self, depth, parts):
+    def items(self, parts, depth=1):
+        """Return the values of a list of JSON parts."""
         if type(parts) is not list:
             raise WireError("a list was expected")
         if _SCALARS.issuperset(map(type, parts)):
@@ -311,13 +336,18 @@ class Decoder:
             return parts
         return [self.decode(item, depth) for item in parts]
 
+    def _known(self, _depth, number):
+        if type(number) is not int or not 0 <= number < len(self.known):
+            raise WireError("a container that was never passed")
+        return self.known[number]
+
     def _mutable(self, container):
         self.mutables.append(container)
         return container
 
     def _list(self, depth, parts):
         found = self._mutable([])
-        found.extend(self._items(depth, parts))
+        found.extend(self.items(parts, depth))
         return found
 
     def _dict(self, depth, parts):
@@ -329,16 +359,16 @@ class Decoder:
 
     def _set(self, depth, parts):
         found = self._mutable(set())
-        found.update(self._items(depth, parts))
+        found.update(self.items(parts, depth))
         return found
 
     def _named_tuple(self, depth, name, fields, parts):
         if type(name) is not str or not name.isidentifier() or not _are_names(fields):
             raise WireError("a malformed named tuple")
-        return namedtuple(name, fields)(*self._items(depth, parts))
+        return namedtuple(name, fields)(*self.items(parts, depth))
 
     def _slice(self, depth, parts):
-        return slice(*self._items(depth, parts))
+        return slice(*self.items(parts, depth))
 
     def _bytes(self, _depth, start, length):
         if not (_is_count(start) and _is_count(length) and start + length <= len(self.blob)):
@@ -400,11 +430,12 @@ def _decimal(text):
 
 
 _DECODERS = {
+    "arg": Decoder._known,
     "l": Decoder._list,
-    "t": lambda self, depth, parts: tuple(self._items(depth, parts)),
+    "t": lambda self, depth, parts: tuple(self.items(parts, depth)),
     "d": Decoder._dict,
     "s": Decoder._set,
-    "f": lambda self, depth, parts: frozenset(self._items(depth, parts)),
+    "f": lambda self, depth, parts: frozenset(self.items(parts, depth)),
     "b": Decoder._bytes,
     "B": Decoder._bytearray,
     "a": Decoder._array,
