@@ -17,12 +17,12 @@ from .core import (
     Mistake,
     NotWrittenYet,
     call,
+    calls_by_name,
     describe,
     error_text,
     is_right,
     run_cases,
 )
-from .lesson_01 import calls_by_name
 
 # --- build_causal_mask --------------------------------------------------------------------------
 
