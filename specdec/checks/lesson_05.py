@@ -6,8 +6,8 @@ from itertools import takewhile
 from specdec.metrics import acceptance_rate_by_output
 from specdec.values import plain, show
 
-from .core import Case, CheckFailed, Mistake, NotWrittenYet, call_text, run_cases
-from .lesson_01 import A_WHY, _first
+from .core import Case, CheckFailed, Mistake, NotWrittenYet, blame_helper, call_text, run_cases
+from .lesson_01 import A_WHY
 
 C_WHY = "c is a cost, 0 or more"
 K_WHY = "k is negative"
@@ -205,7 +205,7 @@ def check_optimal_k_edges(optimal_k, speedup=None, cases=OPTIMAL_EDGES) -> None:
 
 def _speedup_first(function, speedup) -> str:
     legal = [case for case in SPEEDUP_CASES if not case.wants_error]
-    return _first(function, speedup, "speedup", legal, BROKEN_SPEEDUP)
+    return blame_helper(function, speedup, "speedup", legal, BROKEN_SPEEDUP)
 
 
 # --- estimate_acceptance -----------------------------------------------------------------------
