@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 RUN = $(VENV)/bin/python
 PIP = $(RUN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help lab test build check demo reset update lint lock clean
+.PHONY: help lab test engines build check demo reset update lint lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
@@ -27,11 +27,18 @@ $(VENV)/developer: $(VENV)/learner
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
+$(VENV)/engines: $(VENV)/developer
+	@echo "Installing the engines to compare with ..."
+	@$(PIP) -e '.[dev,engines]'
+	@touch $@
+
 lab: $(VENV)/learner  ## open JupyterLab at lesson 1 (LAB_ARGS="--no-browser --port=8890")
 	@$(RUN) -m specdec lab $(LAB_ARGS)
 
 test: $(VENV)/developer  ## run the tests (TEST_ARGS="-k widgets")
 	@$(RUN) -m pytest $(TEST_ARGS)
+
+engines: $(VENV)/engines  ## install torch and transformers, for the tests that need them
 
 build: $(VENV)/developer  ## build lessons/ and solutions/ from course/ (LESSON=01)
 	@$(RUN) -m tools.build all $(LESSON)
