@@ -197,6 +197,15 @@ lanes
 
 # %% [markdown]
 # ## Write the cache
+#
+# Two tools of NumPy that you will want, on arrays of the shape (kv_heads, T, head_dim):
+
+# %%
+import numpy as np
+
+three, one = np.ones((2, 3, 4)), np.zeros((2, 1, 4))
+print("joined along axis 1:", np.concatenate([three, one], axis=1).shape)
+print("the first 2 of axis 1:", three[:, :2].shape)
 
 # %% [markdown] card="KVCache" difficulty=3 minutes=10
 # Write a class that keeps keys and values, layer by layer. `__init__` is given: a list of arrays for
@@ -222,9 +231,6 @@ lanes
 # %% answer="KVCache"
 
 # %% free_try="KVCache"
-import numpy as np
-
-
 def rows(*numbers):
     """Keys of one head, one number a position: shape (1, T, 1)."""
     return np.array(numbers, dtype=float).reshape(1, -1, 1)
@@ -672,8 +678,10 @@ check_speculative_generate_cached_caches(
 # costs the draft one more pass in such rounds, where ours costs one more row.
 
 # %% [markdown] only="solution" wrong_turns="speculative_generate_cached" shown="cached"
-# **Wrong turns**, on the cat with 12 tokens and k = 3. Right is *cat sat on the mat and the dog sat
-# on the rug*, `[3, 0, 2, 3]`, and 12 and 11 tokens in the caches.
+# **Wrong turns**, on the number pair: the prompt `[4, 9]`, 12 tokens, k = 3. Right are the target's
+# own text, `[3, 1, 3, 3]`, 4 passes, 17 rows of the target and 15 of the draft, and 13 tokens in each
+# cache at the end. (On the cat several of these print the right text by luck: its models look back
+# too little to notice.)
 
 # %% [markdown] card="acceptance_by_position" difficulty=2 minutes=5
 # A mean hides which guesses fail. Write the share of accepted guesses for each place of the draft.

@@ -14,7 +14,7 @@ import numpy as np
 from autograder.mutants import load
 from specdec.checks import lesson_02, lesson_03, lesson_04
 from specdec.checks.laws import exact_law
-from specdec.sampling import WORDS, CountedPair
+from specdec.sampling import CountedPair
 from specdec.toys import CAT_PROMPT, look_back_target, one_word_draft
 from specdec.trace import OutOfBudget, Trace
 from specdec.values import plain, show
@@ -173,8 +173,16 @@ def on_a_cache(cache_class: Callable) -> list[str]:
     results = lesson_04.drive(cache_class, 2, steps)
     if len(results) < len(steps):
         return results
-    held = [" ".join(map(str, r)) if isinstance(r, list) else str(r) for r in results[3:5]]
-    return [f"`{held[0]}`", f"`{held[1]}`", f"length {results[5]}", results[6]]
+    held = [in_short(result) for result in results[3:5]]
+    refused = "no error" if results[6] == "done" else in_short(results[6])
+    return [*held, f"length {results[5]}", refused]
+
+
+def in_short(result) -> str:
+    """Write what an append returned: ids, or the name of an error, or what is wrong."""
+    if isinstance(result, list):
+        return f"`{' '.join(map(str, result))}`"
+    return result.partition(":")[0]
 
 
 def on_catching_up(catch_up: Callable) -> list[str]:
@@ -187,16 +195,17 @@ def on_catching_up(catch_up: Callable) -> list[str]:
 
 
 def with_caches(generate: Callable) -> list[str]:
-    """Describe twelve words of the cat with k = 3: text, accepted counts, passes, caches."""
-    run = lesson_04.run_generation(generate, lesson_04.GENERATE_CASES[0])
+    """Describe twelve numbers with k = 3: the text, accepted counts, passes and rows, caches."""
+    run = lesson_04.run_generation(generate, lesson_04.Generation("number", [4, 9], 12, 3))
     if run.outcome.error is not None:
         return [type(run.outcome.error).__name__]
     passes = f"{len(run.target.passes)} passes, {rows_of(run.target)} and {rows_of(run.draft)} rows"
     held = f"{len(run.target.cache)} and {len(run.draft.cache)} in the caches"
     if run.pair is None:
         return ["no pair", passes, held]
-    text = " ".join(WORDS[i] for i in run.pair[0])
-    return [f"*{text}*", f"`{run.pair[1]}`", passes, held]
+    tokens, accepted = run.pair
+    text = "the right text" if tokens == run.want.tokens else f"`{tokens}`"
+    return [text, f"`{accepted}`", passes, held]
 
 
 def rows_of(model) -> int:
