@@ -122,7 +122,9 @@ def _upgrade(path, data, problems):
             problems.append(
                 Problem("old_format", f"the file has the old notebook format {data['nbformat']}")
             )
-        node = nbformat.convert(nbformat.reader.reads(json.dumps(data)), 4)
+        node = nbformat.from_dict(data)
+        if data["nbformat"] != 4:
+            node = nbformat.convert(nbformat.reader.reads(json.dumps(data)), 4)
         _, node = nbformat.validator.normalize(node)
         nbformat.validate(node, relax_add_props=True)
     except Exception as error:
