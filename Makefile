@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 RUN = $(VENV)/bin/python
 PIP = $(RUN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help lab test engines build check demo reset update lint lock clean
+.PHONY: help lab test engines soak bench build check demo reset update lint lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
@@ -39,6 +39,13 @@ test: $(VENV)/developer  ## run the tests (TEST_ARGS="-k widgets")
 	@$(RUN) -m pytest $(TEST_ARGS)
 
 engines: $(VENV)/engines  ## install torch and transformers, for the tests that need them
+
+soak: $(VENV)/developer  ## the long tests: every known answer graded, 50 power cuts, 50,000 tokens
+	@SOAK=1 $(RUN) -m pytest --timeout 1800 tests/grading/test_mutants.py tests/grading/test_nothing_lost.py $(TEST_ARGS)
+	@$(RUN) benchmarks/engines/exactness.py --tokens 50000
+
+bench: $(VENV)/developer  ## measure grading beside nbgrader and otter (BENCH_ARGS="whole")
+	@$(RUN) benchmarks/grading/measure.py $(BENCH_ARGS)
 
 build: $(VENV)/developer  ## build lessons/ and solutions/ from course/ (LESSON=01)
 	@$(RUN) -m tools.build all $(LESSON)

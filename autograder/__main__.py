@@ -117,6 +117,9 @@ def run_check(args):
 
 
 def run_grade(args):
+    from autograder.work import start_imports
+
+    start_imports()
     from autograder.batch import Options, grade
     from autograder.course import Course
     from autograder.report import print_class, progress, warn_unsafe

@@ -17,7 +17,6 @@ from nbgrader import utils
 
 from autograder import engine, grading
 from autograder.check import plain
-from autograder.engine import sandbox
 from autograder.errors import GradingError
 from autograder.feedback import settings_of
 from autograder.gradebook import GradeWriter
@@ -66,29 +65,31 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
     """
     options = options or Options()
     students = students_of(course, lesson, options.student)
-    if not options.unsafe:
-        _check_sandbox()
-    with only_one(course.root / course.results / "grading.lock"):
+    jobs = min(options.jobs or os.cpu_count() or 1, len(students))
+    with only_one(course.root / course.results / "grading.lock"), Workers(jobs) as workers:
+        common = {
+            **course.engine_options(lesson),
+            "sandbox": "off" if options.unsafe else "required",
+        }
+        ready = workers.warm_up(common)  # while this process is busy with the gradebook
         course.ensure_source(lesson)
         with grading.log_to(course.results_folder(lesson) / "nbgrader.log"):
             released = grading.register(course, lesson)
-            jobs = min(options.jobs or os.cpu_count() or 1, len(students))
-            with GradeWriter(course, lesson, grading.LOGGER) as writer, Workers(jobs) as workers:
-                batch = _Batch(course, lesson, released, options, writer)
+            _refuse_without_sandbox(ready())
+            with GradeWriter(course, lesson, grading.LOGGER) as writer:
+                batch = _Batch(course, lesson, released, options, writer, common)
                 lines = batch.run(students, workers, progress)
             _add_gradebook_points(course, lesson, lines)
             return lines, grading.export(course)
 
 
-def _check_sandbox():
-    try:
-        sandbox.check()
-    except engine.SandboxUnavailable as error:
+def _refuse_without_sandbox(outcome):
+    if outcome.get("kind") == "no_sandbox":
         raise GradingError(
-            f"students' code can't be run safely here. {error.cause} {error.mend} "
+            f"students' code can't be run safely here. {outcome['error']} "
             "--unsafe-no-sandbox grades without protection.",
             "no_sandbox",
-        ) from None
+        )
 
 
 def students_of(course, lesson, student=None):
@@ -114,20 +115,20 @@ def students_of(course, lesson, student=None):
 class _Batch:
     """What is the same for all hand-ins of one run."""
 
-    def __init__(self, course, lesson, released, options, writer):
+    def __init__(self, course, lesson, released, options, writer, common):
         self.writer = writer
         self.course, self.lesson, self.options = course, lesson, options
         self.results = course.results_folder(lesson)
         self.parts = self.results / "parts"
         self.lesson_files = grading.lesson_files(course, lesson)
         self.common = {
-            **course.engine_options(lesson),
+            **common,
             "source": json.dumps(read_source(course.source_notebook(lesson))),
             "released": json.dumps(released),
-            "sandbox": "off" if options.unsafe else "required",
         }
         settled = [self.common[name] for name in ("source", "released", "limits", "sandbox")]
         self.lesson_digest = hashlib.sha256(json.dumps(settled).encode())
+        self.finishing = grading.finishing_parts(course)
         self.page_settings = settings_of(course.config)
         self.lines = {}
         self.waiting = {}  # student -> (HandIn, digest) of what workers have
@@ -197,7 +198,7 @@ class _Batch:
 
     def _write(self, hand_in, graded):
         student, page = hand_in.student, self._page(hand_in.student)
-        node = grading.graded_notebook(self.course, self.lesson, student, graded)
+        node = grading.graded_notebook(self.course, self.lesson, student, graded, self.finishing)
         self.writer.add_checksums(node)
         parts = self.parts / student
         folder = stage(node, parts, self.lesson, hand_in.extras, self.lesson_files)

@@ -9,7 +9,6 @@ from nbgrader.api import (
     Comment,
     Grade,
     Gradebook,
-    MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
 )
@@ -31,6 +30,8 @@ class GradeWriter:
         self.book = Gradebook(self.course.gradebook_url, self.course.directory("").course_id)
         self.book.db().expire_on_commit = False
         self.notebook = self.book.find_notebook(self.lesson, self.lesson)
+        self.assignment = self.book.find_assignment(self.lesson)
+        self.students, self.known = {}, self.graded()
         kinds = (self.notebook.grade_cells, self.notebook.solution_cells, self.notebook.task_cells)
         self.names = {cell.id: cell.name for cells in kinds for cell in cells}
         self.checksums = {cell.name: cell.checksum for cell in self.notebook.source_cells}
@@ -43,10 +44,10 @@ class GradeWriter:
 
     def add_students(self, students):
         """Enter students, so that the exported grades name everyone."""
-        known = {student.id for student in self.book.students}
+        self.students = {student.id: student for student in self.book.students}
         for student in students:
-            if student not in known:
-                self.book.add_student(student)
+            if student not in self.students:
+                self.students[student] = self.book.add_student(student)
 
     def graded(self):
         """Return the names of the students whose submission is in the gradebook."""
@@ -70,6 +71,7 @@ class GradeWriter:
             session.flush()
             self._store_penalty(session, notebook, student)
             session.commit()
+            self.known.add(student)
         except BaseException:
             session.rollback()
             raise
@@ -101,18 +103,17 @@ class GradeWriter:
     def _submitted(self, student, timestamp):
         """Return the row of a student's notebook, made where it is new."""
         known = {} if timestamp is None else {"timestamp": utils.parse_utc(timestamp)}
-        try:
-            submission = self.book.find_submission(self.lesson, student)
-        except MissingEntry:
+        if student not in self.known:
             return self._new_submission(student, known)
+        submission = self.book.find_submission(self.lesson, student)
         for name, value in known.items():
             setattr(submission, name, value)
         return next(n for n in submission.notebooks if n.notebook_id == self.notebook.id)
 
     def _new_submission(self, student, known):
         submission = SubmittedAssignment(
-            assignment=self.book.find_assignment(self.lesson),
-            student=self.book.find_student(student),
+            assignment=self.assignment,
+            student=self.students[student],
             **known,
         )
         notebook = SubmittedNotebook(notebook=self.notebook, assignment=submission)

@@ -109,24 +109,28 @@ def released(course, lesson):
         return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 
 
-def graded_notebook(course, lesson, student, result):
+def finishing_parts(course):
+    """Return Autograde's preprocessors but for those that grade or write into the gradebook."""
+    parts = []
+    for part in Autograde(config=course.config).autograde_preprocessors:
+        kind = import_item(part) if isinstance(part, str) else part
+        if kind not in DONE_ELSEWHERE:
+            parts.append(kind(config=course.config, log=LOGGER))
+    return [part for part in parts if part.enabled]
+
+
+def graded_notebook(course, lesson, student, result, parts):
     """Return the notebook of an engine Result as nbgrader's Autograde would leave it.
 
-    The preprocessors that Autograde is configured with are run, but for those that grade and
-    those that write into the gradebook.
+    parts  finishing_parts of the course
     """
     node = nbformat.from_dict(result.notebook)
     kept = ("kernelspec", "language_info")
     node.metadata = nbformat.from_dict({k: v for k, v in node.metadata.items() if k in kept})
     names = {"notebook": lesson, "assignment": lesson, "student": student}
     resources = {"nbgrader": {**names, "db_url": course.gradebook_url}}
-    for part in Autograde(config=course.config).autograde_preprocessors:
-        kind = import_item(part) if isinstance(part, str) else part
-        if kind in DONE_ELSEWHERE:
-            continue
-        preprocessor = kind(config=course.config, log=LOGGER)
-        if preprocessor.enabled:
-            node, resources = preprocessor.preprocess(node, resources)
+    for part in parts:
+        node, resources = part.preprocess(node, resources)
     if result.problems:
         node.cells.insert(0, notes_cell([problem.message for problem in result.problems]))
     return node

@@ -13,20 +13,23 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait as wait_for
 
 from autograder import engine
-from autograder.feedback import render
 
 AHEAD = 2  # tasks that wait for each worker, so that none is idle and memory stays small
 LOST = "grading it ended the grader's own process; look at the file before you grade it again"
 
 
 def work(kind, task):
-    """Do one task of a kind, "grade" or "render".
+    """Do one task of a kind: "warm_up", "grade" or "render".
 
-    Returns the engine's result as a dict, or {"page": HTML}, or {"error": sentence, "kind"}.
+    Returns {}, or the engine's result as a dict, or {"page": HTML}; or {"error": sentence, "kind"}.
     """
     try:
+        if kind == "warm_up":
+            return engine.warm_up(task) or {}
         if kind == "grade":
             return engine.grade_task(task)
+        from autograder.feedback import render
+
         return render(task)
     except engine.SandboxUnavailable as error:
         return {"error": str(error), "kind": "no_sandbox"}
@@ -35,6 +38,25 @@ def work(kind, task):
             raise
         text = f"the grader could not {kind} it: {type(error).__name__}: {error}"
         return {"error": text, "kind": "engine"}
+
+
+def _context():
+    # Never a fork of this process, which has the gradebook open: a clean one imports once.
+    served = "forkserver" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if served else "spawn")
+    if served:
+        context.set_forkserver_preload(
+            ["autograder.work", "autograder.engine.grader", "autograder.feedback"]
+        )
+    return context
+
+
+def start_imports():
+    """Let the process that workers are forked from import, at the same time as this one."""
+    if _context().get_start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        forkserver.ensure_running()
 
 
 class Workers:
@@ -55,12 +77,15 @@ class Workers:
 
     @staticmethod
     def _new_pool(jobs):
-        # Never a fork of this process, which has the gradebook open: a clean one imports once.
-        served = "forkserver" in multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("forkserver" if served else "spawn")
-        if served:
-            context.set_forkserver_preload(["autograder.work", "autograder.engine.grader"])
-        return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+        return ProcessPoolExecutor(jobs, mp_context=_context(), initializer=_start_worker)
+
+    def warm_up(self, task):
+        """Let all workers get ready for such tasks; return a function that waits for one of them.
+
+        What it returns is the outcome of work.
+        """
+        started = [self.pool.submit(work, "warm_up", task) for _ in range(self.jobs)]
+        return started[0].result
 
     def do(self, kind, tasks):
         """Yield (name, outcome of work) for an iterable of (name, task), as they finish.

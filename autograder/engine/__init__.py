@@ -16,6 +16,7 @@ _HOMES = {
     "close_all": "grader",
     "grade": "grader",
     "grade_task": "grader",
+    "warm_up": "grader",
 }
 __all__ = list(_HOMES)
 

@@ -84,6 +84,19 @@ def grade_task(task):
     ).to_dict()
 
 
+def warm_up(task):
+    """Start what tasks with these "limits", "policy" and "sandbox" will use; see grade_task.
+
+    An empty submission is run. Raises SandboxUnavailable when student code can't be run safely.
+    """
+    limits, policy = Limits(**task.get("limits") or {}), Policy(**task.get("policy") or {})
+    runtime = _runtime(policy, limits, task.get("sandbox", "required"))
+    with runtime.lock:
+        if runtime.sandboxed:
+            runtime.open()
+            runtime.sandbox.try_out()
+
+
 @functools.lru_cache(maxsize=32)
 def _read_source(text, released):
     released = released and nbformat.from_dict(json.loads(released))

@@ -49,10 +49,10 @@ class Runtime:
         """Return the started processes of one submission."""
         if not self.sandboxed:
             return PlainSubmission(self, cwd)
-        self._open()
+        self.open()
         return SandboxedSubmission(self, files, source_files)
 
-    def _open(self):
+    def open(self):
         """Start what is not running; both warm processes import at the same time."""
         fresh_server = self.server is None
         if fresh_server:
@@ -104,7 +104,7 @@ class Runtime:
         if self.sandbox is not None:
             self.sandbox.close()
             self.sandbox = None
-        self._open()
+        self.open()
 
     def _close_server(self):
         if self.server is not None:

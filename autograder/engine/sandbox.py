@@ -42,21 +42,7 @@ def check():
     """
     policy = Policy(warm=())
     with Sandbox(policy, Limits()) as sandbox:
-        session = sandbox.start()
-        try:
-            channel = Channel(session.fd, session.fd)
-            channel.send(["do", None, "cell", ["6 * 7", 0], {}])
-            message, _ = channel.receive()
-            channel.close()
-        except LostError:
-            message = ["lost"]
-        finally:
-            session.stop()
-    if message[0] != "ok" or "42" not in json.dumps(message):
-        raise SandboxUnavailable(
-            "The sandbox starts, but Python does not run in it.",
-            f"Check that everyone may read {sys.prefix} and {sys.base_prefix}.",
-        )
+        sandbox.try_out()
 
 
 class Session:
@@ -133,6 +119,24 @@ class Sandbox:
             ours.close()
             raise _diagnosis(answer.get("error", self._last_error()))
         return Session(self, ours.detach(), answer["keeper"])
+
+    def try_out(self):
+        """Run an empty submission. Raises SandboxUnavailable when that does not work."""
+        session = self.start()
+        try:
+            channel = Channel(session.fd, session.fd)
+            channel.send(["do", None, "cell", ["6 * 7", 0], {}])
+            message, _ = channel.receive()
+            channel.close()
+        except LostError:
+            message = ["lost"]
+        finally:
+            session.stop()
+        if message[0] != "ok" or "42" not in json.dumps(message):
+            raise SandboxUnavailable(
+                "The sandbox starts, but Python does not run in it.",
+                f"Check that everyone may read {sys.prefix} and {sys.base_prefix}.",
+            )
 
     def stop_session(self, keeper):
         """Kill the submission whose first process is `keeper`."""

@@ -1,98 +1,267 @@
-"""Seconds per submission: `autograder grade` beside unmodified `nbgrader autograde`, in one run.
+"""How long grading takes: this engine, unmodified nbgrader and otter, on one class in one run.
 
-    python benchmarks/grading/measure.py [--students 20]
+    python benchmarks/grading/measure.py engine whole growth [--students 60] [--otter PATH]
 
-A class of right and half right hand-ins of lesson 1 is graded three times from the same start:
-by `autograder grade --jobs 1`, by `--jobs 2`, and by `nbgrader autograde` with nbgrader's own
-preprocessors. Start-up and imports are counted in all of them; none writes feedback, because
-`nbgrader autograde` doesn't. The machine's load is printed: compare ratios, not seconds.
+engine  the engine alone beside its floor: a fork of a warm interpreter that runs the same cells
+whole   `autograder grade` with one job and with two, `nbgrader autograde`, `otter run`, from the
+        same start; imports are counted in all of them, and none writes feedback pages
+growth  `autograder grade` for classes of 50, 150, 300 and 1,000: time, and memory of the
+        coordinating process
+
+Results go to results.json beside this file, with machine, date and load. Every line also gives
+processor seconds of all processes together, which a busy machine changes less than the clock.
 """
 
 import argparse
+import contextlib
+import csv
+import ctypes
+import datetime
+import io
+import json
 import os
+import platform
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-LESSON = "01_draft_and_verify"
-UNMODIFIED = """
-import os
-os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-own = "nbgrader.preprocessors"
-c.Autograde.sanitize_preprocessors = [f"{own}.{name}" for name in (
-    "ClearOutput", "DeduplicateIds", "OverwriteKernelspec", "OverwriteCells", "CheckCellMetadata")]
-c.Autograde.autograde_preprocessors = [f"{own}.Execute", f"{own}.IgnorePattern",
-    "nbconvert.preprocessors.ClearMetadataPreprocessor", f"{own}.LimitOutput",
-    f"{own}.SaveAutoGrades", f"{own}.AssignLatePenalties", f"{own}.CheckCellMetadata"]
-c.Execute.timeout = 30
-c.Execute.record_timing = False
-"""
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1]), str(HERE)]
+
+import classes  # noqa: E402
+from classes import LESSON, ROOT  # noqa: E402
+
+RESULTS = HERE / "results.json"
+PR_SET_CHILD_SUBREAPER = 36
+ROUNDS = 21
 
 
-def make_class(folder, students):
-    """Release lesson 1 in a scratch course in folder and hand in for a class."""
-    import nbformat
+@dataclass
+class Run:
+    """One program's run: seconds by the clock, processor seconds, MB of its first process."""
 
-    from autograder import grading
-    from autograder.answers import with_answers, worked_answers
+    seconds: float
+    cpu: float
+    peak_mb: float
+    load: float
+
+
+def run(command, folder):
+    """Run a command in a course folder, wait for all that it started, and return its Run."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path, "SPECDEC_STILL": "1"}
+    load, cpu, started = os.getloadavg()[0], cpu_of_children(), time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wait_for_orphans()
+        if process.returncode:
+            said.seek(0)
+            sys.exit(f"{' '.join(map(str, command))} failed:\n{said.read()[-4000:].decode()}")
+    return Run(seconds, cpu_of_children() - cpu, usage.ru_maxrss / 1024, load)
+
+
+def cpu_of_children():
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def wait_for_orphans():
+    """Wait for processes that outlived the one that started them: they are ours now."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+def grade_command(jobs):
+    return [sys.executable, "-m", "autograder", "grade", LESSON, "--no-feedback",
+            "--jobs", str(jobs)]  # fmt: skip
+
+
+def say(name, done, students):
+    each = done.seconds / students
+    print(f"{name:20} {done.seconds:7.1f} s  {each:6.3f} s each  {done.cpu:7.1f} CPU s  "
+          f"{done.peak_mb:5.0f} MB  (load {done.load:.1f})", flush=True)  # fmt: skip
+
+
+# -- the parts --------------------------------------------------------------------------------
+
+
+def measure_engine(_arguments, _scratch):
+    """Return the median seconds of the floor and of the engine, taken in turns."""
+    from autograder import engine
+    from autograder.check import Bench
     from autograder.course import Course
-    from autograder.submissions import read_source
+    from autograder.engine.inside import modules
 
-    course = Course.load(ROOT).scratch(folder, LESSON)
-    with grading.log_to(folder / "release.log"):
-        grading.release(course, LESSON)
-    released = nbformat.read(course.folder("release", LESSON) / f"{LESSON}.ipynb", as_version=4)
-    answers = worked_answers(read_source(course.source_notebook(LESSON)))
-    some = dict(list(answers.items())[: len(answers) // 2])
-    for number in range(students):
-        node = with_answers(released, some if number % 4 == 3 else answers)
-        target = course.folder("submitted", LESSON, f"s{number:03}")
-        target.mkdir(parents=True)
-        nbformat.write(node, target / f"{LESSON}.ipynb")
+    found = {}
+    for lesson in Course.load(ROOT).lessons():
+        bench = Bench(Course.load(ROOT), lesson)
+        policy = bench.options["policy"]
+        warm = [*policy["warm"], *policy["test_warm"]]
+        modules.prepare({"stand_ins": policy["stand_ins"], "hidden": {}, "warm": warm})
+        task = worked_task(bench)
+        cells = [cell.source for cell in bench.source.cells if cell.cell_type == "code"]
+        engine.grade_task(task)
+        floors, engines = [], []
+        for _ in range(ROUNDS):
+            floors.append(timed(lambda cells=cells: run_cells_in_fork(cells)))
+            engines.append(timed(lambda task=task: engine.grade_task(task)))
+        floor, ours = statistics.median(floors), statistics.median(engines)
+        load = os.getloadavg()[0]
+        found[lesson] = {"floor": floor, "engine": ours, "ratio": ours / floor, "load": load}
+        print(f"{lesson:24} floor {floor:.3f} s  engine {ours:.3f} s  {ours / floor:.1f} times  "
+              f"(load {load:.1f})", flush=True)  # fmt: skip
+        engine.close_all()
+    return found
 
 
-def seconds(command, folder):
-    """Run a command in a course folder and return how long it took."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SPECDEC_STILL": "1"}
+def worked_task(bench):
+    from autograder.answers import with_answers, worked_answers
+
+    return {
+        **bench.options,
+        "source": json.dumps(bench.source),
+        "released": json.dumps(bench.released),
+        "submitted": with_answers(bench.released, worked_answers(bench.source)),
+    }
+
+
+def timed(call):
     started = time.perf_counter()
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    took = time.perf_counter() - started
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return took
+    call()
+    return time.perf_counter() - started
+
+
+def run_cells_in_fork(cells):
+    child = os.fork()
+    if child == 0:
+        names = {"__name__": "__main__", "display": lambda *objects: None}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for cell in cells:
+                exec(compile(cell, "a cell", "exec"), names)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if status:
+        sys.exit("the floor's cells failed")
+
+
+def measure_whole(arguments, scratch):
+    """Return {way: Run} and how much faster this engine is than nbgrader."""
+    students = arguments.students
+    start = scratch / "start"
+    classes.make_class(start, students)
+    ways, scores = {}, {}
+    for name, command in (
+        ("grade --jobs 1", grade_command(1)),
+        ("grade --jobs 2", grade_command(2)),
+        ("nbgrader autograde", [sys.executable, "-m", "nbgrader", "autograde", LESSON]),
+    ):
+        folder = scratch / name.replace(" ", "_")
+        shutil.copytree(start, folder)
+        if name.startswith("nbgrader"):
+            classes.use_unmodified_nbgrader(folder)
+        ways[name] = run(command, folder)
+        scores[name] = points_of(folder)
+        say(name, ways[name], students)
+    if len({tuple(sorted(found.items())) for found in scores.values()}) != 1:
+        sys.exit("the ways do not agree on the points")
+    plain = ways["nbgrader autograde"].seconds
+    faster = {name: plain / way.seconds for name, way in ways.items() if name.startswith("grade")}
+    for name, times in faster.items():
+        print(f"{name}: {times:.1f} times as fast as nbgrader")
+    result = {"students": students, "faster": faster}
+    if arguments.otter:
+        few = min(students, 20)
+        ways["otter run"] = otter_run(arguments.otter, start, scratch / "otter", few)
+        say("otter run", ways["otter run"], few)
+        result["otter_students"] = few
+    return result | {"ways": {name: asdict(way) for name, way in ways.items()}}
+
+
+def points_of(folder):
+    """Return {student: points} of a graded class, from the gradebook."""
+    from nbgrader.api import Gradebook
+
+    from autograder.course import Course
+
+    course = Course.load(folder)
+    with Gradebook(course.gradebook_url, course.directory("").course_id) as gradebook:
+        return {s.student_id: s.score for s in gradebook.assignment_submissions(LESSON)}
+
+
+def otter_run(otter, start, folder, students):
+    """Run otter once for each student and return all runs as one."""
+    package = classes.otter_package(otter, folder)
+    notebooks = sorted(start.rglob(f"submitted/*/{LESSON}/*.ipynb"))[:students]
+    os.environ["PATH"] = os.pathsep.join([str(Path(otter).parent), os.environ["PATH"]])
+    runs = []
+    for number, notebook in enumerate(notebooks):
+        here = folder / str(number)
+        here.mkdir()
+        shutil.copy(notebook, here)
+        command = [otter, "run", notebook.name, "-a", str(package), "-o", ".", "--no-logo"]
+        runs.append(run(command, here))
+        if not (here / "results.json").is_file():
+            sys.exit("otter wrote no results")
+    return Run(
+        sum(r.seconds for r in runs), sum(r.cpu for r in runs), max(r.peak_mb for r in runs),
+        runs[0].load,
+    )  # fmt: skip
+
+
+def measure_growth(arguments, scratch):
+    """Return {students: Run} of growing classes."""
+    found = {}
+    for students in arguments.classes:
+        folder = scratch / f"class_{students}"
+        classes.make_class(folder, students)
+        done = run(grade_command(2), folder)
+        with open(next(folder.rglob("grades.csv")), newline="", encoding="utf-8") as table:
+            graded = sum(row["assignment"] == LESSON for row in csv.DictReader(table))
+        if graded != students:
+            sys.exit(f"{graded} of {students} students are in grades.csv")
+        found[students] = asdict(done)
+        say(f"class of {students}", done, students)
+        shutil.rmtree(folder)
+    return found
+
+
+PARTS = {"engine": measure_engine, "whole": measure_whole, "growth": measure_growth}
+
+
+def machine():
+    return {
+        "date": datetime.date.today().isoformat(),
+        "processors": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+    }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--students", type=int, default=20)
-    students = parser.parse_args().students
-    sys.path.insert(0, str(ROOT))
-    grade = [sys.executable, "-m", "autograder", "grade", LESSON, "--no-feedback", "--jobs"]
-    plain = [sys.executable, "-m", "nbgrader", "autograde", LESSON]
-    ways = {"grade --jobs 1": [*grade, "1"], "grade --jobs 2": [*grade, "2"]}
-    ways["nbgrader autograde"] = plain
-    took = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        start = Path(scratch) / "start"
-        make_class(start, students)
-        for name, command in ways.items():
-            folder = Path(scratch) / name.replace(" ", "_")
-            shutil.copytree(start, folder)
-            if command is plain:
-                with open(folder / "nbgrader_config.py", "a", encoding="utf-8") as config:
-                    config.write(UNMODIFIED)
-            load = os.getloadavg()[0]
-            took[name] = seconds(command, folder)
-            each = took[name] / students
-            print(
-                f"{name:20} {took[name]:6.1f} s  {each:6.3f} s each  (load {load:.1f})", flush=True
-            )
-    for name in list(ways)[:2]:
-        print(f"{name}: {took['nbgrader autograde'] / took[name]:.1f} times faster than nbgrader")
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="default: all")
+    parser.add_argument("--students", type=int, default=60, help="size of the class for `whole`")
+    parser.add_argument("--classes", type=int, nargs="+", default=[50, 150, 300, 1000])
+    parser.add_argument("--otter", default=shutil.which("otter"), help="otter's command, if any")
+    arguments = parser.parse_args()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    known = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    for part in arguments.parts or PARTS:
+        with tempfile.TemporaryDirectory(prefix="grading-bench-") as scratch:
+            found = PARTS[part](arguments, Path(scratch))
+        known[part] = machine() | {"results": found}
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

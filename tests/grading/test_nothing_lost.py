@@ -1,10 +1,14 @@
 """The grader is killed at named steps, locked out, or loses a worker: no grade is lost or wrong."""
 
 import csv
+import os
 import random
 import signal
+import shutil
 import sqlite3
+import subprocess
 import sys
+import time
 
 import pytest
 from make_course import LESSON, REPOSITORY
@@ -18,6 +22,7 @@ STEPS = ("unrecorded", "stored", "removed", "swapped", "recording", "recorded", 
 STUDENTS = 3
 PLACES = [f"{step}:{number}" for step in STEPS for number in range(1, STUDENTS + 1)]
 KILLED = random.Random(3).sample(PLACES, 5)
+MOMENTS = 50 if os.environ.get("SOAK") == "1" else 1  # of all moments of a run, by the clock
 
 
 @pytest.fixture
@@ -34,6 +39,16 @@ def small_class(classroom):
         for table in ("comment", "submitted_notebook", "submitted_assignment", "student"):
             database.execute(f"delete from {table}")
     return classroom
+
+
+@pytest.fixture(scope="module")
+def usual(demo, command, tmp_path_factory):
+    """Return the seconds that grading takes here when it is left alone."""
+    copy = tmp_path_factory.mktemp("usual") / "course"
+    shutil.copytree(demo.folder, copy)
+    started = time.monotonic()
+    assert grade(command, copy).returncode == 0
+    return time.monotonic() - started
 
 
 def grade(command, course, **environment):
@@ -58,6 +73,29 @@ def scores(course):
 def test_a_killed_grader_goes_on_where_it_was(small_class, command, capsys, step):
     killed = grade(command, small_class, AUTOGRADER_STOP_AT=step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resume(small_class)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
+@pytest.mark.parametrize("moment", random.Random(5).choices(range(1, 1000), k=MOMENTS))
+def test_a_grader_killed_at_any_moment_goes_on_where_it_was(small_class, usual, capsys, moment):
+    arguments = [sys.executable, "-m", "autograder", "grade", LESSON, "--jobs", "2", "--force"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(arguments, cwd=small_class, env=surroundings(), **quiet) as grader:
+        try:
+            grader.wait(timeout=usual * moment / 1000)
+        except subprocess.TimeoutExpired:
+            grader.kill()
+    resume(small_class)
+
+
+def surroundings():
+    path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def resume(small_class):
+    """Grade again and see that everything is there and right."""
     assert main(["grade", LESSON, "--jobs", "1"]) == 0
     assert scores(small_class) == (
         {"all_right": 5, "half": 2, "untouched": 0},
