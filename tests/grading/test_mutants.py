@@ -33,6 +33,13 @@ FUNCTIONS = {
         "process_logits",
         "speculative_sample",
     },
+    "04_cache_and_rollback": {
+        "KVCache",
+        "catch_up",
+        "cut_at_eos",
+        "speculative_generate_cached",
+        "acceptance_by_position",
+    },
 }
 LESSONS = sorted(FUNCTIONS)
 BANKS = {lesson: load(lesson) for lesson in LESSONS}  # {lesson: (wrong answers, odd ones)}
@@ -44,6 +51,9 @@ EARLIER_MISTAKES = [
     ("03", "residual", "def residual(p, q)\n    return"),
     ("03", "speculative_step", "def speculative_step(*rows):\n    return rows"),
     ("03", "process_logits", "def process_logits(*args):\n    return [1.0, 0.0, 0.0]"),
+    ("04", "KVCache", "class KVCache:\n    pass"),
+    ("04", "catch_up", "def catch_up(model, cache, token_ids):\n    return None"),
+    ("04", "cut_at_eos", "def cut_at_eos(token_ids, eos, room)\n    return"),
 ]
 
 
