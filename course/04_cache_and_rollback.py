@@ -573,20 +573,22 @@ print(len(target_cache), "and", len(draft_cache))
 from specdec.checks.lesson_04 import check_speculative_generate_cached
 
 ### BEGIN HIDDEN TESTS
-from specdec.checks import lesson_04 as cases
+from specdec.checks import lesson_04
 from specdec.reference.lesson_01 import verify_greedy
 from specdec.reference.lesson_04 import catch_up, cut_at_eos  # earlier mistakes cost nothing here
 
 ### END HIDDEN TESTS
-check_speculative_generate_cached(speculative_generate_cached)
+check_speculative_generate_cached(
+    speculative_generate_cached, {"catch_up": catch_up, "cut_at_eos": cut_at_eos}
+)
 ### BEGIN HIDDEN TESTS
 check_speculative_generate_cached(
     speculative_generate_cached,
-    [
-        cases.Generation("number", [0, 30, 5], 11, 4),
-        cases.Generation("number", [8], 9, 1),
-        cases.Generation("tiny", [7], 9, 3),
-        cases.Generation("cat", [2, 3], 7, 2),
+    cases=[
+        lesson_04.Generation("number", [0, 30, 5], 11, 4),
+        lesson_04.Generation("number", [8], 9, 1),
+        lesson_04.Generation("tiny", [7], 9, 3),
+        lesson_04.Generation("cat", [2, 3], 7, 2),
     ],
 )
 ### END HIDDEN TESTS
@@ -595,21 +597,23 @@ check_speculative_generate_cached(
 from specdec.checks.lesson_04 import check_speculative_generate_cached_edges
 
 ### BEGIN HIDDEN TESTS
-from specdec.checks import lesson_04 as cases
+from specdec.checks import lesson_04
 from specdec.reference.lesson_01 import verify_greedy
 from specdec.reference.lesson_04 import catch_up, cut_at_eos  # earlier mistakes cost nothing here
 
 ### END HIDDEN TESTS
-check_speculative_generate_cached_edges(speculative_generate_cached)
+check_speculative_generate_cached_edges(
+    speculative_generate_cached, {"catch_up": catch_up, "cut_at_eos": cut_at_eos}
+)
 ### BEGIN HIDDEN TESTS
 check_speculative_generate_cached_edges(
     speculative_generate_cached,
-    [
-        cases.Generation("cat", [0], 1, 2),
-        cases.Generation("number", [3], 0, 0),
-        cases.Generation("cat", [0], 12, 3, eos=7),
-        cases.Generation("cat", [0], 4, 3, eos=0),
-        cases.Generation("tiny", [2], 4, 0),
+    cases=[
+        lesson_04.Generation("cat", [0], 1, 2),
+        lesson_04.Generation("number", [3], 0, 0),
+        lesson_04.Generation("cat", [0], 12, 3, eos=7),
+        lesson_04.Generation("cat", [0], 4, 3, eos=0),
+        lesson_04.Generation("tiny", [2], 4, 0),
     ],
 )
 ### END HIDDEN TESTS
@@ -618,21 +622,23 @@ check_speculative_generate_cached_edges(
 from specdec.checks.lesson_04 import check_speculative_generate_cached_caches
 
 ### BEGIN HIDDEN TESTS
-from specdec.checks import lesson_04 as cases
+from specdec.checks import lesson_04
 from specdec.reference.lesson_01 import verify_greedy
 from specdec.reference.lesson_04 import catch_up, cut_at_eos  # earlier mistakes cost nothing here
 
 ### END HIDDEN TESTS
-check_speculative_generate_cached_caches(speculative_generate_cached)
+check_speculative_generate_cached_caches(
+    speculative_generate_cached, {"catch_up": catch_up, "cut_at_eos": cut_at_eos}
+)
 ### BEGIN HIDDEN TESTS
 check_speculative_generate_cached_caches(
     speculative_generate_cached,
-    [
-        cases.Generation("number", [9, 9], 12, 2),
-        cases.Generation("perfect", [3], 7, 2),
-        cases.Generation("tiny", [7], 9, 3),
-        cases.Generation("number", [4], 10, 5, eos=29),
-        cases.Generation("number", [11, 3], 5, 1),
+    cases=[
+        lesson_04.Generation("number", [9, 9], 12, 2),
+        lesson_04.Generation("perfect", [3], 7, 2),
+        lesson_04.Generation("tiny", [7], 9, 3),
+        lesson_04.Generation("number", [4], 10, 5, eos=29),
+        lesson_04.Generation("number", [11, 3], 5, 1),
     ],
 )
 ### END HIDDEN TESTS

@@ -1,5 +1,7 @@
 """The checks of lesson 4. Each takes the learner's function, and cases of its own by default."""
 
+import contextlib
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -22,6 +24,7 @@ from .core import (
     not_written,
     run_cases,
 )
+from .lesson_01 import calls_by_name
 
 CLOSE = 1e-10  # float64, far above its rounding and far below any mistake's effect
 
@@ -859,17 +862,35 @@ CACHE_CASES = [
 ]
 
 
-def check_speculative_generate_cached(generate, cases=GENERATE_CASES) -> None:
-    """Check the text: the target's own, whatever the draft says."""
-    _check_texts(generate, cases)
+HELPERS = {"catch_up": check_catch_up, "cut_at_eos": check_cut_at_eos}
+
+
+def _blame(generate, helpers: dict[str, Callable]) -> str:
+    """Name an earlier function of the learner's that is wrong and that the generator calls."""
+    for name, helper in helpers.items():
+        if calls_by_name(generate, name):
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    HELPERS[name](helper)
+            except (CheckFailed, NotWrittenYet):
+                return f"First repair {name}: it fails its own check, and this function calls it."
+    return ""
+
+
+def check_speculative_generate_cached(generate, helpers=None, cases=GENERATE_CASES) -> None:
+    """Check the text: the target's own, whatever the draft says.
+
+    helpers  {name: function}: the learner's catch_up and cut_at_eos, to name the one at fault
+    """
+    _check_texts(generate, helpers or {}, cases)
     print(
         f"✓ speculative_generate_cached: {count(len(cases), 'text')} right, each the target's own."
     )
 
 
-def check_speculative_generate_cached_edges(generate, cases=GENERATE_EDGES) -> None:
+def check_speculative_generate_cached_edges(generate, helpers=None, cases=GENERATE_EDGES) -> None:
     """Check the edges: no tokens, k of 0, a draft longer than the text, eos, negatives."""
-    _check_texts(generate, cases)
+    _check_texts(generate, helpers or {}, cases)
     for n_tokens, k in ((-1, 3), (3, -1)):
         draft, target = Generation("number", [1], 1, 1).models()
         outcome = call(generate, (draft, target, draft.cache, target.cache, [1], n_tokens, k))
@@ -883,14 +904,14 @@ def check_speculative_generate_cached_edges(generate, cases=GENERATE_EDGES) -> N
     print("✓ speculative_generate_cached, edges: right. Negative n_tokens or k raise ValueError.")
 
 
-def _check_texts(generate, cases) -> None:
+def _check_texts(generate, helpers, cases) -> None:
     for case in cases:
         run = run_generation(generate, case)
         if run.tokens != run.want.tokens or run.outcome.changed:
-            raise CheckFailed("\n".join(_text_report(run)))
+            raise CheckFailed("\n".join(_text_report(run, _blame(generate, helpers))))
 
 
-def _text_report(run: Run) -> list[str]:
+def _text_report(run: Run, blame: str) -> list[str]:
     case, want = run.case, run.want
     lines = [f"✗ {case.text}", f"  {_gave(run)}", f"  wanted    {show(want.tokens)}"]
     if run.outcome.changed:
@@ -898,7 +919,7 @@ def _text_report(run: Run) -> list[str]:
             *lines,
             f"  changed its prompt: {run.outcome.changed}. Work on a copy: list(prompt).",
         ]
-    cause = _text_cause(run)
+    cause = blame or _text_cause(run)
     return lines + ([cause] if cause else [])
 
 
@@ -912,14 +933,12 @@ def _gave(run: Run) -> str:
 
 def _text_cause(run: Run) -> str:
     """Name the cause of a wrong text, where the result or the passes show it."""
-    case, want, tokens = run.case, run.want, run.tokens
-    if run.outcome.error is not None and not isinstance(run.outcome.error, ValueError):
+    case, want, tokens, error = run.case, run.want, run.tokens, run.outcome.error
+    if error is not None and not isinstance(error, ValueError):
         return ""
-    for earlier in (_cache_cause_of(run.target, run), ""):
-        if earlier:
-            return earlier
-    if run.outcome.error is not None:
-        return ""
+    from_cache = _cache_cause_of(run)
+    if from_cache or error is not None:
+        return from_cache
     if run.pair is None:
         return "Return a pair: the list of new tokens, and the list of accepted counts."
     if tokens == case.prompt + want.tokens:
@@ -931,19 +950,17 @@ def _text_cause(run: Run) -> str:
     return ""
 
 
-def _cache_cause_of(model: Watched, run: Run) -> str:
-    """Say what was wrong with a model's cache at its first pass over anything but the text.
+def _cache_cause_of(run: Run) -> str:
+    """Say what was wrong with the target's cache at its first pass over anything but the text.
 
-    Looks at each pass with the text as the run itself had it: the tokens fed follow what the cache
-    held, so together they must begin like the text and the guesses.
+    The tokens fed follow what the cache held, so together they must be the text and the guesses.
     """
-    name = model.__name__
     starts = run.want.starts
-    for number, this in enumerate(model.passes):
+    for number, this in enumerate(run.target.passes):
         if this.held is None:
-            return f"The {name} was called without its cache."
-        if name != "target" or number >= len(starts):
-            continue
+            return "The target was called without its cache."
+        if number >= len(starts):
+            return ""
         true = starts[number] + run.want.proposed[number]
         if this.text == true or number == 0:
             continue
@@ -970,16 +987,21 @@ def _common(a, b) -> int:
     return same_
 
 
-def check_speculative_generate_cached_caches(generate, cases=CACHE_CASES) -> None:
+def check_speculative_generate_cached_caches(generate, helpers=None, cases=CACHE_CASES) -> None:
     """Check passes, rows, acceptance and what both caches hold, at each round and at the end."""
+    helpers = helpers or {}
     for case in cases:
         run = run_generation(generate, case)
         if run.tokens != run.want.tokens:
-            cause = _text_cause(run) or "First repair the text; the check above is about it."
+            cause = (
+                _blame(generate, helpers)
+                or _text_cause(run)
+                or "First repair the text; the check above is about it."
+            )
             raise CheckFailed(f"✗ {case.text}\n  {_gave(run)}\n{cause}")
         fault = _cache_fault(run)
         if fault:
-            raise CheckFailed(f"✗ {case.text}\n{fault}")
+            raise CheckFailed(f"✗ {case.text}\n{fault}\n{_blame(generate, helpers)}".rstrip())
     print(
         f"✓ speculative_generate_cached, caches: {count(len(cases), 'text')} in as few passes and "
         "rows as can be; both caches hold the text, and nothing else."

@@ -327,3 +327,21 @@ def test_an_endless_generator_is_stopped_by_a_sentence():
 
     with pytest.raises(CheckFailed, match="far more than the text needs"):
         checks.check_speculative_generate_cached(endless)
+
+
+CALLER = """
+def generate(draft, target, draft_cache, target_cache, prompt, n_tokens, k, eos=None):
+    return catch_up(target, target_cache, prompt), []
+"""
+
+
+def test_a_broken_helper_is_named_first():
+    def with_batch_axis(model, cache, token_ids):
+        return model(np.array([token_ids[len(cache) :]]), cache)
+
+    names = {"catch_up": with_batch_axis}
+    exec(CALLER, names)
+    with pytest.raises(CheckFailed, match="First repair catch_up: it fails its own check"):
+        checks.check_speculative_generate_cached(
+            names["generate"], {"catch_up": with_batch_axis, "cut_at_eos": cut_at_eos}
+        )
