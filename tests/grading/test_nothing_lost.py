@@ -3,8 +3,8 @@
 import csv
 import os
 import random
-import signal
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
