@@ -13,6 +13,8 @@ import shutil
 import signal
 from dataclasses import dataclass
 
+from nbgrader import utils
+
 from autograder import engine, grading
 from autograder.check import plain
 from autograder.engine import sandbox
@@ -160,10 +162,13 @@ class _Batch:
         for student in students:
             try:
                 hand_in = read_hand_in(self.course, self.lesson, student)
+                digest = self._digest(hand_in)
             except GradingError as error:
                 self.lines[student] = self._without_points(student, error)
                 continue
-            digest = self._digest(hand_in)
+            except Exception as error:  # one student's must not stop the others
+                self.lines[student] = self._unexpected(student, "its files can't be read", error)
+                continue
             known = None if self.options.force else self._recorded(student, digest)
             if known is not None:
                 self.lines[student] = Graded(student, known, fresh=False)
@@ -178,6 +183,12 @@ class _Batch:
         problems = [Problem(error.kind, message)]
         return Graded(student, Result(self.lesson, problems=problems, ungraded=True), fresh=True)
 
+    def _unexpected(self, student, what, error):
+        if os.environ.get("AUTOGRADER_DEBUG"):
+            raise error
+        text = f"{what}: {type(error).__name__}: {error}"
+        return self._without_points(student, GradingError(text, "engine"))
+
     def _finish(self, hand_in, digest, outcome):
         """Write what a worker found out, and return the student's line."""
         student = hand_in.student
@@ -188,8 +199,8 @@ class _Batch:
         graded.problems = result.problems
         try:
             self._write(hand_in, graded)
-        except GradingError as error:
-            return self._without_points(student, error)
+        except Exception as error:  # one student's must not stop the others
+            return self._unexpected(student, "its grades could not be written", error)
         self._record(student, digest, result)
         return Graded(student, result, fresh=True)
 
@@ -204,7 +215,7 @@ class _Batch:
         self._record_file(student).unlink(missing_ok=True)
         page.unlink(missing_ok=True)
         _reached("unrecorded")
-        self.writer.write(student, node, _timestamp(hand_in.extras))
+        self.writer.write(student, node, _timestamp(hand_in))
         _reached("stored")
         self._swap(folder, self.course.folder("autograded", self.lesson, student))
 
@@ -260,7 +271,7 @@ class _Batch:
         for file in hand_in.extras:
             with open(file, "rb") as content:
                 found = hashlib.file_digest(content, "sha256").hexdigest()
-            total.update(f"{file.name} {found}".encode())
+            total.update(os.fsencode(file.name) + found.encode())
         return total.hexdigest()
 
     def _record_file(self, student):
@@ -290,11 +301,16 @@ class _Batch:
         _reached("recorded")
 
 
-def _timestamp(extras):
+def _timestamp(hand_in):
     """Return the text of timestamp.txt, where nbgrader keeps when something was handed in."""
-    for file in extras:
+    for file in hand_in.extras:
         if file.name == "timestamp.txt":
-            return file.read_text(encoding="utf-8").strip() or None
+            text = file.read_text(encoding="utf-8", errors="replace").strip()
+            try:
+                utils.parse_utc(text)
+            except (ValueError, OverflowError, TypeError):
+                return None
+            return text or None
     return None
 
 

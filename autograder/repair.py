@@ -12,7 +12,7 @@ import nbformat
 
 from autograder.errors import GradingError
 from autograder.staging import ORIGINAL, read_hand_in
-from autograder.submissions import BOM, with_plain_lines
+from autograder.submissions import BOM, read_notebook, with_plain_lines
 
 _IN_THE_TEXT = ("old_format", "windows_line_ends")
 _MENDED = ("wrong_name", "wrong_folder", "byte_order_mark", *_IN_THE_TEXT)
@@ -55,7 +55,8 @@ def _repair_one(course, lesson, student):
 def _mended(hand_in, found):
     """Return the bytes of the mended notebook; they change no more than they have to."""
     if any(problem.kind in _IN_THE_TEXT for problem in found):
-        text = nbformat.writes(with_plain_lines(hand_in.notebook.node), version=4)
+        node = read_notebook(hand_in.path, keep_outputs=True).node
+        text = nbformat.writes(with_plain_lines(node), version=4)
         return text.encode() + b"\n"
     return hand_in.path.read_bytes().removeprefix(BOM)
 

@@ -25,6 +25,9 @@ class Cell:
     status: str
     message: str = ""
 
+    def __post_init__(self):
+        self.message = printable(self.message)
+
 
 @dataclass
 class Problem:
@@ -32,6 +35,9 @@ class Problem:
 
     kind: str
     message: str
+
+    def __post_init__(self):
+        self.message = printable(self.message)
 
 
 @dataclass
@@ -89,6 +95,17 @@ class Result:
             problems=[Problem(**problem) for problem in data["problems"]],
             ungraded=ungraded,
         )
+
+
+def printable(text):
+    """Return text with an escape in the place of what would steer a terminal, or can't be written.
+
+    It may hold a file's name or an error's message, which students choose.
+    """
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def whole(number):

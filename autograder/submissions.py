@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,9 @@ from autograder.errors import GradingError
 from autograder.results import Problem
 
 MAX_BYTES = 50_000_000
+MAX_DEPTH = 100
 BOM = b"\xef\xbb\xbf"
+_CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 @dataclass
@@ -51,15 +54,18 @@ def read_source(path):
     return nbformat.read(path, as_version=4)
 
 
-def read_notebook(path):
-    """Return the Notebook at path; GradingError says in a sentence why it can't be read."""
+def read_notebook(path, keep_outputs=False):
+    """Return the Notebook at path; GradingError says in a sentence why it can't be read.
+
+    Outputs are left out, for nothing in grading looks at them.
+    """
     path = Path(path)
     raw = _read_bytes(path)
     problems = []
     if raw.startswith(BOM):
         problems.append(Problem("byte_order_mark", "the file starts with a byte order mark"))
     data = _parse(path, raw.removeprefix(BOM))
-    node = _upgrade(path, data, problems)
+    node = _upgrade(path, data, problems, keep_outputs)
     if any("\r" in cell.source for cell in node.cells):
         problems.append(Problem("windows_line_ends", "its cells have the line ends of Windows"))
     return Notebook(node, problems, str(path.resolve().parent))
@@ -115,22 +121,55 @@ def _parse(path, raw):
     return data
 
 
-def _upgrade(path, data, problems):
+def _upgrade(path, data, problems, keep_outputs):
     """Return the notebook in format 4 with the parts that nbformat insists on."""
     try:
         if data["nbformat"] < 4:
             problems.append(
                 Problem("old_format", f"the file has the old notebook format {data['nbformat']}")
             )
-        node = nbformat.from_dict(data)
-        if data["nbformat"] != 4:
+        _check_depth(data)
+        if data["nbformat"] == 4:
+            node = nbformat.v4.to_notebook_json(data)
+        else:
             node = nbformat.convert(nbformat.reader.reads(json.dumps(data)), 4)
+        for cell in node.cells:
+            _complete(cell, keep_outputs)
+        node.metadata.pop("widgets", None)
         _, node = nbformat.validator.normalize(node)
         nbformat.validate(node, relax_add_props=True)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise GradingError(f"{path} is not a valid notebook: {reason}", "not_a_notebook") from None
     return node
+
+
+def _check_depth(data):
+    """Raise ValueError where data is nested deeper than any editor's: that breaks programs."""
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            part
+            for whole in level
+            if isinstance(whole, dict | list)
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+        ]
+        if not level:
+            return
+    raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def _complete(cell, keep_outputs):
+    """Give a cell what other programs than Jupyter leave out, and no id that nbformat refuses."""
+    cell.setdefault("metadata", nbformat.NotebookNode())
+    cell.setdefault("source", "")
+    if not _CELL_ID.fullmatch(str(cell.get("id", ""))):
+        cell.pop("id", None)
+    if cell.get("cell_type") == "code":
+        cell.setdefault("execution_count", None)
+        if not keep_outputs:
+            cell["outputs"] = []
+        cell.setdefault("outputs", [])
 
 
 def lesson_of(notebook, path, course):

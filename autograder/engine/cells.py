@@ -29,16 +29,21 @@ def markdown_cell(source, metadata=None):
     )
 
 
+def valid_text(text):
+    """Return text that can be written to a file: half a character's code is written out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def stream(text):
     """Return printed text as an output; everything goes to stdout, for stderr costs points."""
-    return NotebookNode(output_type="stream", name="stdout", text=text)
+    return NotebookNode(output_type="stream", name="stdout", text=valid_text(text))
 
 
 def result(text):
     """Return the value of a cell's last line as an output."""
     return NotebookNode(
         output_type="execute_result",
-        data=NotebookNode({"text/plain": text}),
+        data=NotebookNode({"text/plain": valid_text(text)}),
         metadata=NotebookNode(),
         execution_count=None,
     )
@@ -57,7 +62,7 @@ def error(name, message, text=None):
     """Return an error as an output; `text` is shown in the place of a traceback."""
     return NotebookNode(
         output_type="error",
-        ename=name,
-        evalue=message,
-        traceback=[message if text is None else text],
+        ename=valid_text(name),
+        evalue=valid_text(message),
+        traceback=[valid_text(message if text is None else text)],
     )

@@ -52,12 +52,16 @@ _INERT_FILES = (
     "", ".bmp", ".csv", ".dat", ".gif", ".ini", ".jpeg", ".jpg", ".json", ".log", ".md", ".npy",
     ".npz", ".png", ".py", ".rst", ".toml", ".tsv", ".txt", ".yaml", ".yml",
 )  # fmt: skip
+_LONGEST_NAME = 240  # bytes; file systems take 255
 
 
 def harmless_file_name(path):
     """Return a file's name for a folder that is served to a browser: "plot.svg.txt"."""
     suffix = os.path.splitext(path)[1].lower()
-    return path if suffix in _INERT_FILES else f"{path}.txt"
+    if suffix in _INERT_FILES:
+        return path
+    folder, name = os.path.split(path)
+    return os.path.join(folder, os.fsdecode(os.fsencode(name)[:_LONGEST_NAME]) + ".txt")
 
 
 def clean_cells(cells, trusted_texts):
@@ -128,7 +132,9 @@ def _clean_attachments(attachments):
 
 
 def _harmless_name(name):
-    return isinstance(name, str) and re.fullmatch(r"[^\x00-\x1f<>\"'`&\\]{1,200}", name) is not None
+    if not isinstance(name, str) or not name.isprintable():
+        return False
+    return re.fullmatch(r"[^<>\"'`&\\]{1,200}", name) is not None
 
 
 def _is_image(kind, data):

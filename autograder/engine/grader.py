@@ -22,6 +22,7 @@ from .source import hidden_lines, read_source
 
 _GRACE = 3  # seconds that the trusted process gets to notice that the student's one is gone
 _MAX_FILES = 1000
+_MAX_DEPTH = 20  # folders
 _MAX_RUNTIMES = 3  # each holds some 100 MB
 
 
@@ -385,7 +386,8 @@ class _Grading:
 
 def _regular_files(folder):
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        deep = os.path.relpath(parent, folder).count(os.sep) >= _MAX_DEPTH
+        folders[:] = sorted(f for f in folders if not deep and not f.startswith("."))
         for name in sorted(names):
             path = os.path.join(parent, name)
             if stat.S_ISREG(os.lstat(path).st_mode) and not name.endswith(".ipynb"):

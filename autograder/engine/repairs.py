@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from nbformat import from_dict
 
-from .cells import code_cell, fresh_id, markdown_cell
+from .cells import code_cell, fresh_id, markdown_cell, valid_text
 from .code import bound_names, parse
 from .model import Problem
 
@@ -269,6 +269,7 @@ def _clean(cell):
 
 def _plain_lines(text):
     text = "".join(text) if isinstance(text, list) else str(text)
+    text = valid_text(text)
     return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 

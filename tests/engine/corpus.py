@@ -5,6 +5,7 @@ Every entry is graded beside an honest one, which must keep all its points.
 
 from dataclasses import dataclass, field
 
+import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from .lesson import ALL, TESTS, find
@@ -125,6 +126,41 @@ def answer_claims_test(notebook):
 def test_by_content_only(notebook):
     for cell in _tests(notebook):
         cell.metadata = type(cell.metadata)()
+
+
+def saved_by_colab(notebook):
+    """Ids of its own, in the metadata too; nbgrader's are gone."""
+    notebook.metadata = nbformat.from_dict({"colab": {"provenance": []}, "accelerator": "GPU"})
+    for number, cell in enumerate(notebook.cells):
+        cell.metadata = nbformat.from_dict({"id": f"x-{number}_Q", "outputId": "8f-1"})
+        cell["id"] = f"x-{number}_Q"
+
+
+def saved_by_vs_code(notebook):
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"{number:08x}"
+        cell.metadata["vscode"] = {"languageId": "python"}
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.12.1"}
+    notebook.metadata["kernelspec"] = {"name": "my-env", "display_name": "my-env (3.12.1)"}
+
+
+def saved_by_deepnote(notebook):
+    notebook.metadata = nbformat.from_dict({"deepnote": {}, "deepnote_notebook_id": "3f" * 16})
+    for number, cell in enumerate(notebook.cells):
+        cell.metadata = nbformat.from_dict(
+            {"cell_id": f"{number:032x}", "deepnote_cell_type": "code", "source_hash": "b6"}
+        )
+        cell["id"] = f"{number:032x}"
+
+
+def half_characters(notebook):
+    """Texts that no file in UTF-8 can hold."""
+    notebook.cells.append(new_markdown_cell("half \ud800 a character"))
+    notebook.cells.append(new_code_cell("print('\\udcff')  # \udfff\nraise ValueError('\\ud800')"))
+
+
+def two_thousand_cells(notebook):
+    notebook.cells += [new_code_cell(f"x{n} = {n}") for n in range(2000)]
 
 
 def hundred_cells(notebook):
@@ -361,12 +397,44 @@ CORPUS = [
          "    for fd in sockets(): os.close(fd)\n    return 4"),
     _one("replaces the session's encoder", "double", "import inside.wire as wire\n"
          "def double(n):\n    wire.Encoder.encode = lambda self, value: ['own', 1]\n    return 0"),
+    _one("a reply byte by byte", "double", _forging("import time\n"
+         "    for byte in struct.pack('>4sII', b'grd1', 9, 0) + b'[\"ok\",4,0':\n"
+         "        for fd in sockets(): os.write(fd, bytes([byte]))\n        time.sleep(0.3)")),
+    _one("replies from a thread, all the time", "double", _FIND_SOCKET + "import threading\n"
+         "def flood():\n    while True: forge(b'[\"ok\",4,[]]')\n"
+         "def double(n):\n    threading.Thread(target=flood, daemon=True).start()\n    return 0"),
+    _one("a hundred thousand objects", "count_up", "def count_up(n):\n"
+         "    return [object() for _ in range(100_000)]"),
+    _one("a dictionary with itself inside", "count_up", "def count_up(n):\n    d = {}\n"
+         "    d['d'] = [d]\n    return d"),
+    _one("names and texts of a megabyte", "double", "def double(n):\n"
+         "    raise type('E' * 1_000_000, (Exception,), {})('x' * 1_000_000)"),
+    _one("an error whose text never comes", "double", "class E(Exception):\n"
+         "    def __str__(self):\n        while True: pass\ndef double(n): raise E()"),
+    _wrong("kills all it can see, from a thread", first="import os, signal, threading, time\n"
+           "def kill():\n    while True:\n        for name in os.listdir('/proc'):\n"
+           "            if name.isdecimal() and int(name) != os.getpid():\n"
+           "                try: os.kill(int(name), signal.SIGKILL)\n"
+           "                except OSError: pass\n        time.sleep(0.01)\n"
+           "threading.Thread(target=kill, daemon=True).start()"),
+    _one("stops itself", "double", "import os, signal\n"
+         "def double(n): os.kill(os.getpid(), signal.SIGSTOP)"),
+    _one("uses up descriptors in an answer", "double", "import os\ndef double(n):\n"
+         "    kept = []\n    while True: kept.append(os.pipe())"),
     _one("slow drip", "count_up", "import time\nclass Slow:\n"
          "    def __iter__(self):\n        while True:\n            time.sleep(0.2)\n"
          "            yield 0\n    def __len__(self): return 4\n"
          "    def __getitem__(self, i):\n        time.sleep(1)\n        return i\n"
          "def count_up(n): return Slow()"),
     # Honest, with accidents.
+    Entry("saved by Colab", ALL, tamper=saved_by_colab, problem="metadata"),
+    Entry("saved by VS Code", ALL, tamper=saved_by_vs_code),
+    Entry("saved by Deepnote", ALL, tamper=saved_by_deepnote, problem="metadata"),
+    Entry("half characters", ALL, tamper=half_characters),
+    Entry("two thousand more cells", ALL, tamper=two_thousand_cells),
+    Entry("LaTeX in plots and texts", ALL, first="import matplotlib.pyplot as plt\n"
+          "plt.plot([1, 2], label=r'$\\alpha < \\frac{1}{2}$')\nplt.legend()\nplt.show()"),
+    _one("input() in an answer", "double", "def double(n): return 2 * int(input('n?'))"),
     Entry("warnings on standard error", ALL, answers={"double": "import warnings, sys\n"
           "def double(n):\n    warnings.warn('careful')\n    print('note', file=sys.stderr)\n"
           "    return 2 * n"}),
