@@ -17,6 +17,7 @@ from nbgrader import utils
 
 from autograder import engine, grading
 from autograder.check import plain
+from autograder.engine import sandbox
 from autograder.errors import GradingError
 from autograder.feedback import settings_of
 from autograder.gradebook import GradeWriter
@@ -65,6 +66,8 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
     """
     options = options or Options()
     students = students_of(course, lesson, options.student)
+    if not options.unsafe:
+        _look_for_sandbox()
     jobs = min(options.jobs or os.cpu_count() or 1, len(students))
     with only_one(course.root / course.results / "grading.lock"), Workers(jobs) as workers:
         common = {
@@ -81,6 +84,13 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
                 lines = batch.run(students, workers, progress)
             _add_gradebook_points(course, lesson, lines)
             return lines, grading.export(course)
+
+
+def _look_for_sandbox():
+    try:
+        sandbox.refuse_early()
+    except engine.SandboxUnavailable as error:
+        _refuse_without_sandbox({"kind": "no_sandbox", "error": str(error)})
 
 
 def _refuse_without_sandbox(outcome):

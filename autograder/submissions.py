@@ -129,8 +129,9 @@ def _upgrade(path, data, problems, keep_outputs):
                 Problem("old_format", f"the file has the old notebook format {data['nbformat']}")
             )
         _check_depth(data)
-        node = nbformat.from_dict(data)
-        if data["nbformat"] != 4:
+        if data["nbformat"] == 4:
+            node = nbformat.v4.to_notebook_json(data)
+        else:
             node = nbformat.convert(nbformat.reader.reads(json.dumps(data)), 4)
         for cell in node.cells:
             _complete(cell, keep_outputs)

@@ -85,7 +85,14 @@ class Workers:
         What it returns is the outcome of work.
         """
         started = [self.pool.submit(work, "warm_up", task) for _ in range(self.jobs)]
-        return started[0].result
+
+        def wait_for_first():
+            try:
+                return started[0].result()
+            except BrokenProcessPool:
+                return {}  # `do` starts another pool
+
+        return wait_for_first
 
     def do(self, kind, tasks):
         """Yield (name, outcome of work) for an iterable of (name, task), as they finish.

@@ -84,7 +84,7 @@ class Sandbox:
 
     def launch(self):
         """Start the warm process; `wait_until_warm` comes next."""
-        _refuse_early()
+        refuse_early()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in close()
         with _Command(self.policy) as command:
@@ -409,7 +409,8 @@ def _hidden_paths(policy):
 # -- what is wrong --------------------------------------------------------------------------------
 
 
-def _refuse_early():
+def refuse_early():
+    """Raise SandboxUnavailable for what can be seen without starting a process."""
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable(
             "Grading needs Linux: the sandbox is made of Linux namespaces.",
