@@ -24,8 +24,9 @@ def test_a_function_stub_names_the_function_and_the_line_to_delete():
     assert 'raise NotImplementedError("f is not written yet")  # delete this line' in stub
 
 
-def test_a_method_stub_names_its_method():
-    assert "crop is not written yet" in stub_for(
+def test_the_stubs_of_methods_name_their_class():
+    # nbgrader puts one text into all stubs of a cell.
+    assert "C is not written yet" in stub_for(
         "class C:\n    def crop(self):\n        ### BEGIN SOLUTION\n        pass"
     )
 
