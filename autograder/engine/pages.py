@@ -67,4 +67,6 @@ class HarmlessMarkdown(NbConvertBase):
 
 
 def _as_it_is(source):
-    return f"<pre>{html.escape(source)}</pre>"
+    more = len(source) - MAX_RENDERED
+    note = f"\n… ({more:,} more characters)" if more > 0 else ""
+    return f"<pre>{html.escape(source[:MAX_RENDERED])}{note}</pre>"
