@@ -725,9 +725,9 @@ check_passes_saved(
 pair.show_run(speculative_decode, greedy_decode, "She had no difficulty in", 16, 4)
 
 # %% [markdown]
-# At best 4: a pass gives k + 1 = 5 tokens at most, so three passes give 15 and the fourth has to come.
-# The draft makes mistakes, so it takes more than that, but they never reach the text: its tokens are
-# those of plain decoding. (It stops after 16 tokens, in the middle of a word if need be.)
+# At best 4: a pass gives k + 1 = 5 tokens at most, so three passes give 15, and a fourth is needed.
+# The draft's mistakes cost passes. They never reach the text: its tokens are those of plain decoding.
+# (The text stops after 16 tokens, in the middle of a word if need be.)
 
 # %% [markdown] minutes=4
 # ## Rows are not passes
@@ -839,8 +839,8 @@ print(answer_late([4, 5, 6], [4, 8, 6, 9]), "wanted [4, 8]")
 # ### No mask
 #
 # A large library leaves the mask out where a faster attention function applies the causal rule itself.
-# In 2024 it left it out too often: speculative decoding hands the target several tokens and no mask of its own, and that case
-# was overlooked ([repair](https://github.com/huggingface/transformers/pull/30311)). In its plainest
+# In 2024 it left it out too often: speculative decoding hands the target several tokens and no mask
+# of its own, and that case was overlooked ([repair](https://github.com/huggingface/transformers/pull/30311)). In its plainest
 # form:
 
 # %% include="specdec/bugs.py:judge_unmasked"
