@@ -924,7 +924,7 @@ product_costs(target)
 # %% [markdown] minutes=2
 # ### The race
 #
-# Your generator against plain decoding with a cache, on three prompts from books that no model was
+# Your generator against plain decoding with a cache, on two prompts from books that no model was
 # trained on, in one run, for two drafts and three k. The plain draft learnt from text alone; the
 # distilled one learnt to guess what this target says. **Before you run it: how much of what the
 # simple formula promises will the clock keep? All, half, nothing?**
@@ -933,7 +933,7 @@ product_costs(target)
 from specdec.measure import print_race, race
 
 results = []
-prompts = heldout_prompts(target.tokenizer, 3)
+prompts = heldout_prompts(target.tokenizer, 2)
 results = race(speculative_generate_cached, target, drafts, prompts, n_tokens=24, ks=(1, 3, 7))
 print_race(results, pass_seconds, draft_seconds)
 
