@@ -259,8 +259,9 @@ check_speedup(
 # | 0.3 | 0.5 | 20 | 0 | each k loses; no draft is best |
 # | 0.8 | 0.05 | 4 | 4 | 8 would be best, but is not allowed |
 # | 0.5 | 0.5 | 6 | 0 | k = 1 is just as fast: the smallest of equals |
+# | 0.15 | 0.15 | 4 | 0 | k = 1 is just as fast, but a computer finds 1.0000000000000002 |
 #
-# Two speedups that differ by less than 1e-12 count as equal: a computer rounds. If `k_max` is
+# The last row is why two speedups that differ by less than 1e-12 count as equal. If `k_max` is
 # negative, raise `ValueError`; for a and c as in `speedup`. You may call `speedup`.
 
 # %% answer="optimal_k"
@@ -270,7 +271,13 @@ from specdec.tryout import side_by_side
 
 side_by_side(
     optimal_k,
-    [((0.5, 0.125, 8), 2), ((0.3, 0.5, 20), 0), ((0.8, 0.05, 4), 4), ((0.5, 0.5, 6), 0)],
+    [
+        ((0.5, 0.125, 8), 2),
+        ((0.3, 0.5, 20), 0),
+        ((0.8, 0.05, 4), 4),
+        ((0.5, 0.5, 6), 0),
+        ((0.15, 0.15, 4), 0),
+    ],
 )
 
 # %% [markdown]
@@ -316,6 +323,7 @@ check_optimal_k_edges(
     speedup,
     [
         Case((0.125, 0.125, 4), 0),
+        Case((0.85, 0.85, 3), 0),
         Case((0.75, 0.75, 2), 0),
         Case((1, 1, 8), 0),
         Case((0.4, 0.9, 0), 0),
@@ -351,8 +359,8 @@ check_optimal_k_edges(
 # `a ** (k + 1) > c * speedup(a, k, c) + 1e-12`. It stops at the top of the curve, and it says why the
 # best k is where it is.
 
-# %% [markdown] only="solution" wrong_turns="optimal_k" shown="[(0.5, 0.125, 8), (0.3, 0.5, 20), (0.8, 0.05, 4), (0.5, 0.5, 6)]"
-# **Wrong turns**, called with the four rows of the table. Right are `2`, `0`, `4` and `0`.
+# %% [markdown] only="solution" wrong_turns="optimal_k" shown="[(0.5, 0.125, 8), (0.3, 0.5, 20), (0.8, 0.05, 4), (0.5, 0.5, 6), (0.15, 0.15, 4)]"
+# **Wrong turns**, called with the five rows of the table. Right are `2`, `0`, `4`, `0` and `0`.
 
 # %% [markdown]
 # The best k for some drafts, from your function. In brackets the speedup.
@@ -441,15 +449,19 @@ for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
 #
 # | where | "acceptance rate" | "length" |
 # |---|---|---|
-# | vLLM | accepted / drafted | mean acceptance length = 1 + accepted / drafts |
-# | SGLang | accepted / drafted | accept length = tokens / verifications |
-# | llama.cpp | accepted / generated, `0.64479 (167 / 259)` | mean acceptance length `2.92` = 1 + 167 / 87 |
-# | gpt-fast | | mean accepted, *without* the target's own token |
+# | vLLM | accepted / drafted | 1 + accepted / rounds that drafted |
+# | SGLang | accepted / drafted | tokens / passes of the target |
+# | llama.cpp | `0.64479` = 167 / 259 | `2.92` = 1 + 167 / 87 rounds that drafted |
+# | gpt-fast | | accepted / rounds, *without* the target's own token |
 #
-# Which is why this course prints rounds, drafted, accepted and emitted: from these four you get all
-# the others. Some engines also print the rate of each place. llama.cpp wrote `(0.805, 0.632, 0.483)`
-# beside the numbers above: the share of all drafts in which guess 1, 2 and 3 was accepted. For the
-# chance that guess 2 is right when guess 1 was, divide: 0.632 / 0.805 = 0.785.
+# **Totals are not enough for α.** With k = 3, accepted `[3, 3, 2, 0]` and `[2, 2, 2, 2]` have the same
+# totals: 4 rounds, 12 drafted, 8 accepted, 12 emitted. But the first has α = 0.8, the second 0.667.
+# Totals give the rate and the length. For α you need each round, or the rate of each place.
+#
+# llama.cpp prints that too. `(0.805, 0.632, 0.483)` stood beside the numbers above: guess 1 was
+# accepted in 0.805 of the 87 rounds, guess 2 in 0.632, guess 3 in 0.483. Guess 1 is tested in every
+# round, the next one only where the one before was right. So
+# α = (0.805 + 0.632 + 0.483) / (1 + 0.805 + 0.632) = **0.788**, while the rate is 0.645.
 
 # %% [raw] todo="todo_alpha" minutes=1
 # question: |
@@ -659,8 +671,12 @@ print("  ".join(f"{word} {'✓' if tick else '✗'}" for word, tick in zip(words
 #   text never looks like a rejection.
 # - It accepts the ticks before the first wrong one.
 # - The next round starts after the accepted tokens **and** the target's own one.
-# - Go on until the text is full. An empty text has no rounds: `([], [])`.
+# - Go on until the text is full. The last round's own token may fall behind the end, as in the row
+#   `[1, 1]`; it still counts as emitted. An empty text has no rounds: `([], [])`.
 # - If k is negative, raise `ValueError`. Leave `right` as it is.
+#
+# If the cell runs on and on (`[*]`), press ■ above: some round of yours does not move on. What
+# happens when its first guess is wrong?
 
 # %% answer="simulate"
 
@@ -876,15 +892,17 @@ show(
 # | 4 | 0.1 | 1.2 | 0.379949 | lesson 1's worked example: 1.6 tokens are needed |
 # | 3 | 0 | 1 | 0 | a round costs 1 and gives at least 1 |
 # | 4 | 1 | 1.5 | None | a round costs 5.5 and gives at most 5 |
+# | 5 | 0.81 | 1.95 | 1 | a round costs 6 and gives 6 when all is right |
 #
 # The result must be right to 6 places after the point. The speedup never falls when a grows. So halve
-# the range from 0 to 1 again and again, and keep the half where it crosses 1. Errors as in `speedup`.
-# You may call `speedup`.
+# the range from 0 to 1 again and again, and keep the half where it crosses 1. A computer rounds: in
+# the last row it finds 0.9999999999999999. So count a speedup from 1 − 1e-12 on as 1. Errors as in
+# `speedup`. You may call `speedup`.
 
 # %% answer="break_even"
 
 # %% free_try="break_even"
-for k, c, verify_cost in [(1, 0.25, 1), (4, 0.1, 1.2), (3, 0, 1), (4, 1, 1.5)]:
+for k, c, verify_cost in [(1, 0.25, 1), (4, 0.1, 1.2), (3, 0, 1), (4, 1, 1.5), (5, 0.81, 1.95)]:
     print(k, c, verify_cost, "->", break_even(k, c, verify_cost))
 
 # %% test="break_even" points=2
@@ -907,6 +925,7 @@ check_break_even(
         Case((4, 0.05), 0.166774),
         Case((5, 0.0, 0.75), 0.0),
         Case((2, 0.5, 2.5), None),
+        Case((6, 0.8, 2.2), 1.0),
         Case((0, 2.0, 0.5), 0.0),
         Case((3, 0.2, -1.0), ValueError, "a pass costs something: verify_cost is above 0"),
     ],
@@ -920,14 +939,15 @@ check_break_even(
 # move one of the two there. After 60 halvings nothing is left to halve.
 # ===
 # ```python
-# if speedup(1, k, c, verify_cost) < 1:
+# enough = 1 - 1e-12
+# if speedup(1, k, c, verify_cost) < enough:
 #     return ____
-# if speedup(0, k, c, verify_cost) >= 1:
+# if speedup(0, k, c, verify_cost) >= enough:
 #     return ____
 # low, high = 0.0, 1.0
 # for _ in range(60):
 #     middle = (low + high) / 2
-#     if speedup(middle, k, c, verify_cost) >= 1:
+#     if speedup(middle, k, c, verify_cost) >= enough:
 #         ____ = middle
 #     else:
 #         ____ = middle
@@ -942,9 +962,9 @@ check_break_even(
 # **Another right way.** Solve `1 + a + … + a**k = k * c + verify_cost` with `np.roots` and take the
 # root between 0 and 1. It is exact for small k, and needs more care: roots come as complex numbers.
 
-# %% [markdown] only="solution" wrong_turns="break_even" shown="[(1, 0.25, 1.0), (4, 0.1, 1.2), (3, 0.0, 1.0), (4, 1.0, 1.5)]"
-# **Wrong turns**, called with the four rows of the table. Right are `0.25`, `0.3799`, `0.0` and
-# `None`.
+# %% [markdown] only="solution" wrong_turns="break_even" shown="[(1, 0.25, 1.0), (4, 0.1, 1.2), (3, 0.0, 1.0), (4, 1.0, 1.5), (5, 0.81, 1.95)]"
+# **Wrong turns**, called with the five rows of the table. Right are `0.25`, `0.3799`, `0.0`, `None`
+# and `1.0`.
 
 # %% [markdown] minutes=3
 # ## Many texts at once
@@ -1158,7 +1178,8 @@ if batches:
 # %% [markdown]
 # ## What you built, and where it runs
 #
-# `estimate_acceptance` reads the log of any engine. In [vLLM](https://docs.vllm.ai) k is
+# `estimate_acceptance` reads any log with an entry for each round. Most engines print totals: these
+# give the rate and the length, and α only with the rates of the places. In [vLLM](https://docs.vllm.ai) k is
 # `num_speculative_tokens`; in [transformers](https://huggingface.co/docs/transformers)
 # `num_assistant_tokens`, which by default is not fixed but steered. Serving systems turn drafting off
 # when the load is high: they solve your `break_even` all the time.
