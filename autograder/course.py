@@ -109,6 +109,14 @@ class Course(Configurable):
         starts = [lesson for lesson in known if name and lesson.startswith(name)]
         if len(starts) == 1:
             return starts[0]
+        several = sorted(self.folder("source", name).glob("*.ipynb")) if name else []
+        if several:
+            names = ", ".join(path.name for path in several)
+            raise GradingError(
+                f"{name} does not consist of one notebook {name}.ipynb but of {names}; grade it "
+                f"with `nbgrader autograde {name}`, which uses the same engine here.",
+                "several_notebooks",
+            )
         listed = ", ".join(known) if known else "none yet, the source folder is empty"
         raise GradingError(f"no lesson '{name}' in this course; known: {listed}.", "unknown_lesson")
 

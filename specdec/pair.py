@@ -143,8 +143,8 @@ def show_times(times: dict[int, float]) -> None:
     show(
         times_figure(times, reference),
         alt="Time of a pass over 1, 2, 4, 8 and 16 tokens as a multiple of a pass over one, on "
-        "this machine and on the reference machine, between two lines: always 1, and as many as "
-        "there are tokens. The printed lines give the numbers.",
+        "this machine and on the reference machine, between two lines: always 1, and in "
+        "proportion to the tokens. The printed lines give the numbers.",
     )
 
 
@@ -154,8 +154,8 @@ def times_figure(times: dict[int, float], reference: dict[int, float]):
 
     figure, ax = axes(6.6, 3.4)
     rows = list(times)
-    ax.plot(rows, rows, color=GREY, linestyle=":", label="as many as tokens: nothing gained")
-    ax.plot(rows, [1] * len(rows), color=GREY, linestyle="--", label="always 1: the promise")
+    ax.plot(rows, rows, color=GREY, linestyle=":", label="in proportion: nothing gained")
+    ax.plot(rows, [1] * len(rows), color=GREY, linestyle="--", label="never more: the promise")
     for found, label, colour, mark in (
         (times, "this machine", BLUE, "o"),
         (reference, "reference machine", ORANGE, "s"),
@@ -167,6 +167,6 @@ def times_figure(times: dict[int, float], reference: dict[int, float]):
     ax.set_xticks(rows, map(str, rows))
     ax.set_yticks(rows, map(str, rows))
     ax.set_xlabel("tokens in the pass")
-    ax.set_ylabel("time, passes over one token")
+    ax.set_ylabel("time ÷ time of one token")
     ax.legend(frameon=False, labelcolor=GREY, fontsize=9)
     return figure

@@ -101,6 +101,12 @@ def ids_of(words: str) -> np.ndarray:
     return np.array([[CAT_WORDS.index(word) for word in words.split()]])
 
 
+def cat_input(words: str) -> tuple[np.ndarray, np.ndarray]:
+    """Token ids (1, T) of a text of the cat's words, and the mask (T, T) of a pass over it."""
+    token_ids = ids_of(words)
+    return token_ids, causal_rows(0, token_ids.shape[1])
+
+
 def words_of(token_ids) -> str:
     """The text of token ids (1, T) or (T,)."""
     return " ".join(CAT_WORDS[number] for number in np.ravel(token_ids))

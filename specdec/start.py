@@ -4,12 +4,15 @@ import os
 import platform
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 
 from IPython import get_ipython
 
 from specdec import __version__
 from specdec.checks.core import not_written
 
+# What the lessons import beside the course itself.
+LIBRARIES = ("anywidget", "ipywidgets", "matplotlib", "numpy", "safetensors")
 ON_BINDER = (
     "You are on Binder: this place vanishes when you are idle for some minutes. To take your work "
     "away: File > Download. To go on later: drag that file into the list on the left."
@@ -17,10 +20,17 @@ ON_BINDER = (
 
 
 def start(lesson: str) -> None:
-    """Print one line with the lesson and the versions that matter."""
+    """Print one line with the lesson and the versions that matter, or what this kernel lacks."""
     shell = get_ipython()
     if shell is not None:
         shorten_stub_errors(shell)
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        print(
+            f"Not ready: this kernel lacks {' and '.join(missing)}. Run "
+            f"%pip install {' '.join(missing)} in a cell, then restart the kernel."
+        )
+        return
     print(
         f"Ready. Lesson {int(lesson[:2])} of 6 · course {__version__} · "
         f"Python {platform.python_version()} · numpy {version('numpy')}"

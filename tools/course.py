@@ -75,12 +75,14 @@ class Lesson:
 
     def points(self, answer_id: str) -> int:
         """Sum the points of all graded cells of one exercise."""
-        total = 0
-        for cell in self.cells:
-            test = cell.metadata.get("test", "")
-            if test == answer_id or test.startswith(answer_id + "_"):
-                total += cell.metadata["points"]
-        return total
+        tests = [c.metadata for c in self.cells if "test" in c.metadata]
+        return sum(t["points"] for t in tests if self.answer_of(t["test"]) == answer_id)
+
+    def answer_of(self, test: str) -> str:
+        """Return the answer that a test belongs to: the longest whose name begins the test's."""
+        answers = [c.metadata["answer"] for c in self.cells if "answer" in c.metadata]
+        fitting = [name for name in answers if test == name or test.startswith(name + "_")]
+        return max(fitting, key=len, default="")
 
     @property
     def total_points(self) -> int:

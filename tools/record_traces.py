@@ -15,24 +15,32 @@ from pathlib import Path
 
 from specdec.model import MODELS, load_model
 from specdec.pair import RECORDED_TIMES, time_passes
-from specdec.traces import record_trace
+from specdec.traces import NEW_TOKENS, greedy_with_cache, prompt_ids, record_trace
 from specdec.widgets.pass_player import TRACES
 
-# Paragraphs of the held-out novels, and how many of their words begin a text.
-PROMPTS = [(2, 9), (11, 8), (32, 7), (50, 9)]
+PROMPTS, WORDS = 4, 8
 DRAFTS = ("draft", "draft_distilled")
 
 
-def prompts() -> list[str]:
-    """The first words of some held-out paragraphs, without an opening quotation mark."""
+def prompts(target) -> list[str]:
+    """First words of held-out paragraphs: those after which the target repeats itself least.
+
+    A small model's greedy text turns in circles. Loops are dull to read and too easy to guess.
+    """
     paragraphs = (MODELS / "heldout.txt").read_text(encoding="utf-8").splitlines()
-    return [" ".join(paragraphs[i].split()[:words]).lstrip('"') for i, words in PROMPTS]
+    begun = [" ".join(text.split()[:WORDS]).lstrip('"') for text in paragraphs]
+
+    def distinct(prompt: str) -> int:
+        text = greedy_with_cache(target, prompt_ids(prompt, target, NEW_TOKENS), NEW_TOKENS)
+        return len(set(zip(text, text[1:], text[2:], strict=False)))
+
+    return sorted(begun, key=distinct, reverse=True)[:PROMPTS]
 
 
 def record_texts() -> None:
     target = load_model("target")
     drafts = {name: load_model(name) for name in DRAFTS}
-    traces = [record_trace(prompt, target, drafts) for prompt in prompts()]
+    traces = [record_trace(prompt, target, drafts) for prompt in prompts(target)]
     write(TRACES, json.dumps(traces, ensure_ascii=False, separators=(",", ":")))
 
 

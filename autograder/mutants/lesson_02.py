@@ -170,6 +170,24 @@ STEP_RESULTS = _changed(
      "    while accepted < num_draft_tokens and guesses[accepted] == answers[accepted]:\n"
      "        accepted += 1\n    new = answers[:accepted + 1]\n",
      "    new = answers\n    accepted = int((guesses == answers[:-1]).sum())\n"),
+    ("counts all matches, and takes as many answers", r"after the first difference are counted too",
+     "    while accepted < num_draft_tokens and guesses[accepted] == answers[accepted]:\n"
+     "        accepted += 1\n", "    accepted = int((guesses == answers[:-1]).sum())\n"),
+    ("does not stop at the first difference", r"after the first difference are counted too",
+     "    while accepted < num_draft_tokens and guesses[accepted] == answers[accepted]:\n"
+     "        accepted += 1\n    new = answers[:accepted + 1]\n",
+     "    for guess, answer in zip(guesses, answers):\n        accepted += int(guess == answer)\n"
+     "    new = [*guesses[:accepted], answers[accepted]]\n"),
+    ("adds every guess that agrees", r"after the first difference are counted too",
+     "    while accepted < num_draft_tokens and guesses[accepted] == answers[accepted]:\n"
+     "        accepted += 1\n    new = answers[:accepted + 1]\n",
+     "    new = [int(g) for g, a in zip(guesses, answers) if g == a]\n"
+     "    accepted = len(new)\n    new.append(answers[accepted])\n"),
+    ("corrects and goes on", r"after the first difference are counted too",
+     "    while accepted < num_draft_tokens and guesses[accepted] == answers[accepted]:\n"
+     "        accepted += 1\n    new = answers[:accepted + 1]\n",
+     "    agree = guesses == answers[:-1]\n    accepted = int(agree.sum())\n"
+     "    new = answers if agree.all() else answers[:-1]\n"),
     ("adds all answers", r"all the target's answers are added", NEW, "new = answers"),
     ("keeps the whole draft", r"all drafted tokens are kept", NEW,
      "accepted = num_draft_tokens\n    new = [*guesses, answers[-1]]"),
@@ -241,6 +259,12 @@ SPECULATIVE_DECODE = _changed(
      "append(count + 1)"),
     ("returns the last round's number", r"Only the last round", ", accepted\n",
      ", accepted[-1:]\n"),
+    ("drafts less in the last round", r"Only the last round differs",
+     "target, num_draft_tokens)",
+     "target, min(num_draft_tokens, wanted - token_ids.shape[1] - 1))"),
+    ("cuts the last round's number", r"Only the last round differs", "    return ",
+     "    if accepted and token_ids.shape[1] > wanted:\n"
+     "        accepted[-1] -= token_ids.shape[1] - wanted\n    return "),
     ("plain decoding", r"The draft was never asked", "num_draft_tokens)\n        accepted",
      "0)\n        accepted"),
     ("forgets the list", r"two values: \(token_ids, accepted\)", ":wanted], accepted", ":wanted]"),
@@ -561,16 +585,17 @@ def speculative_decode_step(token_ids, draft, target, num_draft_tokens):
 
 ODD_DECODE = _odd(
     "speculative_decode",
-    ("drafts no more than the text has room for", """
+    ("cuts in every round", """
 def speculative_decode(token_ids, draft, target, num_tokens, num_draft_tokens):
     if num_tokens < 0 or num_draft_tokens < 0:
         raise ValueError("0 or more")
-    end = token_ids.shape[1] + num_tokens
-    accepted = []
-    while token_ids.shape[1] < end:
-        k = min(num_draft_tokens, end - token_ids.shape[1] - 1)
-        token_ids, a = speculative_decode_step(token_ids, draft, target, k)
-        accepted.append(a)
+    missing, accepted = num_tokens, ()
+    while missing > 0:
+        longer, a = speculative_decode_step(token_ids, draft, target, num_draft_tokens)
+        new = longer[0, token_ids.size:][:missing]
+        token_ids = longer[:, :token_ids.size + len(new)]
+        missing -= len(new)
+        accepted += (a,)
     return token_ids, accepted
 """),
     ("recursion", """

@@ -477,6 +477,34 @@ def _stops_at_k(guesses, judged, count, *_):
     return (guesses if count == len(guesses) else judged[: count + 1]), count
 
 
+def _matches_in_all(guesses, judged) -> int:
+    """Count all places where guess and answer agree, also those after the first difference."""
+    return sum(guess == answer for guess, answer in zip(guesses, judged, strict=False))
+
+
+def _answers_of_all_matches(guesses, judged, *_):
+    count = _matches_in_all(guesses, judged)
+    return judged[: count + 1], count
+
+
+def _guesses_of_all_matches(guesses, judged, *_):
+    count = _matches_in_all(guesses, judged)
+    return [*guesses[:count], judged[count]], count
+
+
+def _matching_guesses(guesses, judged, *_):
+    same = [guess for guess, answer in zip(guesses, judged, strict=False) if guess == answer]
+    return [*same, judged[len(same)]], len(same)
+
+
+def _later_without_bonus(guesses, judged, count, *_):
+    total = _matches_in_all(guesses, judged)
+    return (judged if count == len(guesses) else judged[:-1]), total
+
+
+COUNTS_LATER = "guesses after the first difference are counted too. Stop there."
+
+
 def _keeps_later(guesses, judged, count, *_):
     new, total = [], 0
     for guess, wanted in zip(guesses, judged, strict=False):
@@ -533,6 +561,10 @@ STEP_MISTAKES = [
         "exist: stop there.",
         _by_rows(_keeps_later),
     ),
+    Mistake(COUNTS_LATER, _by_rows(_answers_of_all_matches)),
+    Mistake(COUNTS_LATER, _by_rows(_guesses_of_all_matches)),
+    Mistake(COUNTS_LATER, _by_rows(_matching_guesses)),
+    Mistake(COUNTS_LATER, _by_rows(_later_without_bonus)),
     Mistake(
         "all the target's answers are added, also those after the first difference.",
         _by_rows(lambda g, j, a, *_: (j, a)),
@@ -852,7 +884,7 @@ def check_speculative_decode(
 
 
 def _check_rounds(run: Run, accepted, first: Callable) -> None:
-    """Check the passes and the list of accepted tokens; the last round may be cut."""
+    """Check the passes, and that every round's number is as the step gave it."""
     num_tokens, k = run.rest
     _, wanted = rounds_of(run.pair, run.text, num_tokens, k)
     passes = len(run.target.passes)
@@ -863,26 +895,13 @@ def _check_rounds(run: Run, accepted, first: Callable) -> None:
             f"  wanted    {len(wanted)}, one a round",
             cause=first() or _rounds_cause(run, passes),
         )
-    if not _same_but_last(accepted, wanted, num_tokens):
+    if accepted != wanted:
         raise run.fail(
             "  tokens    right",
             f"  returned  accepted = {show(accepted)}",
             f"  wanted    accepted = {wanted}",
             cause=first() or _accepted_cause(accepted, wanted),
         )
-
-
-def _same_but_last(accepted, wanted: list, num_tokens: int) -> bool:
-    """Compare lists; in a last round that gives too much, a shorter draft may be checked too."""
-    if not isinstance(accepted, list) or len(accepted) != len(wanted):
-        return False
-    if accepted == wanted:
-        return True
-    missing = num_tokens - sum(wanted[:-1]) - (len(wanted) - 1)
-    return accepted[:-1] == wanted[:-1] and accepted[-1] in (
-        min(wanted[-1], missing - 1),
-        min(wanted[-1], missing),
-    )
 
 
 def _rounds_cause(run: Run, passes: int) -> str:
@@ -901,6 +920,11 @@ def _accepted_cause(accepted, wanted: list) -> str:
         return "The target's own token is counted in each round. It is emitted, not accepted."
     if accepted == wanted[:-1]:
         return "The last round is missing."
+    if isinstance(accepted, list) and accepted[:-1] == wanted[:-1] and len(accepted) == len(wanted):
+        return (
+            "Only the last round differs. It drafts k tokens too, and its number stays as the step "
+            "gave it: the text alone is cut."
+        )
     if accepted == wanted[-1:] or accepted == wanted[-1]:
         return "Only the last round is there. Collect the number of every round."
     return ""

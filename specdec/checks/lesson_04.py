@@ -19,12 +19,12 @@ from .core import (
     Mistake,
     NotWrittenYet,
     call,
+    calls_by_name,
     count,
     error_text,
     not_written,
     run_cases,
 )
-from .lesson_01 import calls_by_name
 
 CLOSE = 1e-10  # float64, far above its rounding and far below any mistake's effect
 

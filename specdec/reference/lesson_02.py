@@ -54,7 +54,7 @@ def speculative_decode_step(token_ids, draft, target, num_draft_tokens):
     Returns (token_ids, num_accepted_tokens): an array of whole numbers, shape (1, T + m), the text
     and m = num_accepted_tokens + 1 new tokens; and a number from 0 to k.
     Raises ValueError when num_draft_tokens is negative.
-    Source: Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1 at temperature 0.
+    Source: Leviathan et al. 2023 (arXiv 2211.17192), Algorithm 1, greedy.
     """
     if num_draft_tokens < 0:
         raise ValueError(f"num_draft_tokens must be 0 or more, got {num_draft_tokens}")
@@ -80,7 +80,8 @@ def speculative_decode(token_ids, draft, target, num_tokens, num_draft_tokens):
 
     Returns (token_ids, accepted): an array of whole numbers, shape (1, T + num_tokens), the same
     tokens as greedy_decode with the target; and a list with num_accepted_tokens of each round, in
-    order. The last round may give more tokens than are wanted: the text is cut.
+    order. Every round drafts num_draft_tokens tokens, the last one too. It may give more tokens
+    than are wanted: the text is cut, and that round's number stays as the step gave it.
     Raises ValueError when num_tokens or num_draft_tokens is negative.
     """
     if num_tokens < 0 or num_draft_tokens < 0:

@@ -5,12 +5,15 @@ import textwrap
 from specdec.widgets.logits_grid import MARKS as GRID_MARKS
 from specdec.widgets.logits_grid import judge
 from specdec.widgets.pass_player import compare_sentence, marks_of
+from specdec.widgets.question import letter, plain
 from specdec.widgets.still import CARD, COLORS, INK, LINE, MUTED, WRAP_AT, _box, _tint
 from specdec.widgets.still import question_lines as lines_of_question
 
 MARKS = {"accepted": "✓", "corrected": "✎", "bonus": "+", "plain": "·", "rejected": "✗"}
 WIDTH, ROW, SIDE = 10.4, 0.42, 0.3
+FULL = WIDTH - 2 * SIDE  # what the passes may take
 LETTER = 0.088  # width of a letter in the monospaced font
+NUMBER = 0.45  # where the tokens of a pass begin, after its number
 
 
 def card(rows: float, title: str):
@@ -29,10 +32,18 @@ def card(rows: float, title: str):
     return figure, axes
 
 
+def token_label(piece: str, mark: str) -> str:
+    return f"{piece.strip() or '␣'} {MARKS[mark]}".replace("\n", "↵")
+
+
+def token_width(label: str) -> float:
+    return LETTER * len(label) + 0.14
+
+
 def token(axes, x: float, y: float, piece: str, mark: str) -> float:
     """Draw a token with its mark from x on; return where it ends."""
-    label = f"{piece.strip() or '␣'} {MARKS[mark]}".replace("\n", "↵").replace("$", r"\$")
-    width = LETTER * len(label) + 0.14
+    label = token_label(piece, mark)
+    width = token_width(label)
     rejected = mark == "rejected"
     style = {"edgecolor": COLORS.get(mark, MUTED), "facecolor": CARD, "linewidth": 1.3}
     if rejected:
@@ -40,30 +51,44 @@ def token(axes, x: float, y: float, piece: str, mark: str) -> float:
     elif mark in COLORS:
         style["facecolor"] = _tint(COLORS[mark])
     _box(axes, (x + width / 2, y), width, 0.31, rounding=0.14 if mark == "bonus" else 0.06, **style)
+    label = label.replace("$", r"\$")
     axes.text(x + width / 2, y, label, family="monospace", fontsize=8.5, ha="center", va="center",
               color=MUTED if rejected else INK)  # fmt: skip
     return x + width + 0.06
 
 
+def pass_width(one: dict, pieces: list[str]) -> float:
+    """How much room the emitted tokens of a pass take, its number included."""
+    labels = [token_label(pieces[p], m) for p, m in zip(one["emitted"], marks_of(one), strict=True)]
+    return NUMBER + sum(token_width(label) + 0.06 for label in labels)
+
+
+def draw_pass(axes, left: float, y: float, room: float, number: int, one: dict, pieces: list):
+    """Draw one pass: its number, what it emits, and of what is thrown away as much as fits."""
+    axes.text(left + 0.25, y, str(number), fontsize=9, color=MUTED, ha="right", va="center")
+    x = left + NUMBER
+    for place, mark in zip(one["emitted"], marks_of(one), strict=True):
+        x = token(axes, x, y, pieces[place], mark)
+    x += 0.2
+    for place in one["drafted"][one["accepted"] :]:
+        if x + token_width(token_label(pieces[place], "rejected")) > left + room:
+            break
+        x = token(axes, x, y, pieces[place], "rejected")
+
+
 def draw_player(player):
-    """Draw every pass of the chosen text in a row of its own."""
+    """Draw every pass of the chosen text in a row of its own, in two columns where they fit."""
     trace, passes = player.traces[player.prompt], player.passes
-    figure, axes = card(len(passes) + 3.4, player.text["title"])
+    widest = max(pass_width(one, trace["pieces"]) for one in passes)
+    columns = 2 if widest <= FULL / 2 and len(passes) > 1 else 1
+    rows, room = -(-len(passes) // columns), FULL / columns
+    figure, axes = card(rows + 3.4, player.text["title"])
     axes.text(0, 0.25, f"{trace['prompt']} …", fontsize=10, style="italic", color=INK, va="center")
-    for number, one in enumerate(passes, 1):
-        y = 0.25 + number * ROW
-        axes.text(0.25, y, str(number), fontsize=9, color=MUTED, ha="right", va="center")
-        x = 0.45
-        for place, mark in zip(one["emitted"], marks_of(one), strict=True):
-            x = token(axes, x, y, trace["pieces"][place], mark)
-        x += 0.2
-        for place in one["drafted"][one["accepted"] :]:
-            if x < WIDTH - 1.4:
-                x = token(axes, x, y, trace["pieces"][place], "rejected")
-    y = 0.25 + (len(passes) + 1) * ROW
-    legend = [
-        f"{MARKS[m]} {player.text[m]}" for m in ("accepted", "corrected", "bonus", "rejected")
-    ]
+    for number, one in enumerate(passes):
+        left, y = number // rows * room, 0.25 + (number % rows + 1) * ROW
+        draw_pass(axes, left, y, room, number + 1, one, trace["pieces"])
+    y = 0.25 + (rows + 1) * ROW
+    legend = [f"{sign} {player.text[mark]}" for mark, sign in MARKS.items()]
     axes.text(0, y, "     ".join(legend), fontsize=9, color=MUTED, va="center")
     axes.text(0, y + ROW, f"k = {player.k}.  {player.ledger}", fontsize=10, color=INK, va="center")
     axes.text(0, y + 1.8 * ROW, compare_sentence(player.text, passes), fontsize=10, color=INK,
@@ -92,11 +117,11 @@ def player_alt(player) -> str:
 
 
 def draw_grid(grid):
-    """Draw the grid as it stands, answers shown, with the question below."""
-    result = judge(grid.words, grid.draft, grid.masked)
+    """Draw the grid as it stands, with the question below; a locked one hides its answers."""
     words = [*grid.words, *grid.draft]
-    notes = textwrap.wrap(grid.describe(reveal=True), WRAP_AT + 10)
-    for line in lines_of_question(grid):
+    said, marks, roles = shown_rows(grid)
+    notes = textwrap.wrap(grid.describe(), WRAP_AT + 10)
+    for line in question_shown(grid):
         notes += textwrap.wrap(line, WRAP_AT + 10, subsequent_indent="      ")
     figure, axes = card(len(words) + 1.6 + 0.62 * len(notes), grid.text["title"])
     columns = {"row": 0.1, "reads": 0.8, "sees": 2.3, "answer": 5.6, "role": 7.1}
@@ -104,7 +129,7 @@ def draw_grid(grid):
         axes.text(x, 0.2, grid.text[name], fontsize=9, color=MUTED, weight="bold", va="center")
     for row, word in enumerate(words):
         y = 0.2 + (row + 1) * ROW
-        mark = result["marks"][row]
+        mark = marks[row]
         axes.text(columns["row"], y, str(row), fontsize=10, color=MUTED, va="center")
         drafted = f" ({grid.text['drafted']})" if row >= len(grid.words) else ""
         axes.text(columns["reads"], y, word + drafted, fontsize=10, color=INK, va="center")
@@ -116,10 +141,9 @@ def draw_grid(grid):
         if mark in COLORS:
             _box(axes, (columns["answer"] + 0.3, y), 0.8, 0.32, facecolor=_tint(COLORS[mark]),
                  edgecolor=COLORS[mark])  # fmt: skip
-        axes.text(columns["answer"] + 0.3, y, result["answers"][row], fontsize=10, ha="center",
+        axes.text(columns["answer"] + 0.3, y, said[row], fontsize=10, ha="center",
                   color=MUTED if mark == "unused" else INK, va="center")  # fmt: skip
-        guess = words[row + 1] if row + 1 < len(words) else ""
-        role = f"{GRID_MARKS[mark]} {grid.text[mark].format(guess=guess)}".strip()
+        role = f"{GRID_MARKS[mark]} {roles[row]}".strip()
         axes.text(columns["role"], y, role, fontsize=9, va="center",
                   color=MUTED if mark == "unused" else INK)  # fmt: skip
     for number, line in enumerate(notes):
@@ -128,16 +152,36 @@ def draw_grid(grid):
     return figure
 
 
+def shown_rows(grid) -> tuple[list[str], list[str], list[str]]:
+    """What each row says, its mark, and what it is for; hidden while the grid is locked."""
+    words = [*grid.words, *grid.draft]
+    if grid.locked:
+        hidden = [grid.text["hidden"]] * len(words)
+        return hidden, ["unused"] * len(words), hidden
+    result = judge(grid.words, grid.draft, grid.masked)
+    roles = [
+        grid.text[mark].format(guess=guess)
+        for mark, guess in zip(result["marks"], [*words[1:], ""], strict=True)
+    ]
+    return result["answers"], result["marks"], roles
+
+
+def question_shown(grid) -> list[str]:
+    """The question and its choices; which is right, and why, only when one was chosen."""
+    if not grid.locked:
+        return lines_of_question(grid)
+    choices = [
+        f"{letter(index)}. {plain(choice['text'])}"
+        for index, choice in enumerate(grid.question["choices"])
+    ]
+    return [plain(grid.question["prompt"]), *choices]
+
+
 def grid_alt(grid) -> str:
     """The alternative text: every row, then the sentence and the question."""
-    result = judge(grid.words, grid.draft, grid.masked)
     words = [*grid.words, *grid.draft]
     parts = [f"{grid.text['title']}."]
-    for row, (word, answer, mark) in enumerate(
-        zip(words, result["answers"], result["marks"], strict=True)
-    ):
-        guess = words[row + 1] if row + 1 < len(words) else ""
+    for row, (word, answer, _mark, role) in enumerate(zip(words, *shown_rows(grid), strict=True)):
         last = row if grid.masked else len(words) - 1
-        role = grid.text[mark].format(guess=guess)
         parts.append(f"Row {row} reads {word}, sees 0 to {last}, says {answer}: {role}.")
-    return " ".join([*parts, grid.describe(reveal=True), *lines_of_question(grid)])
+    return " ".join([*parts, grid.describe(), *question_shown(grid)])

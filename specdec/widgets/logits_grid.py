@@ -161,14 +161,14 @@ class LogitsGrid(CourseWidget):
         """True until the learner has committed to a choice; False without a question."""
         return bool(self.question) and not self.prediction
 
-    def describe(self, reveal=False) -> str:
+    def describe(self) -> str:
         """The sentence under the grid; a locked grid tells only that it is locked."""
-        if self.locked and not reveal:
+        if self.locked:
             return self.text["status_locked"]
         return status_sentence(self.text, self.words, self.draft, self.masked, self.start_draft)
 
     def still(self):
-        """Return (matplotlib Figure, alternative text) of the grid as it stands, answers shown."""
+        """Return (matplotlib Figure, alternative text) of the grid as it stands."""
         from specdec.widgets.lesson_02_still import draw_grid, grid_alt
 
         return draw_grid(self), grid_alt(self)

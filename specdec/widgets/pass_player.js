@@ -132,7 +132,7 @@ function passNode(one, number, pieces, text, latest) {
 
 function makeLegend(text) {
   const node = make("p", "sd-legend");
-  for (const mark of ["accepted", "corrected", "bonus", "rejected"]) {
+  for (const mark of ["accepted", "corrected", "bonus", "plain", "rejected"]) {
     const item = make("span", "sd-token");
     item.dataset.mark = mark;
     const glyph = make("span", "sd-glyph", MARKS[mark]);

@@ -30,7 +30,7 @@ TEXT = {
     "accepted": "accepted guess",
     "corrected": "correction",
     "bonus": "bonus",
-    "plain": "plain decoding, one token a pass",
+    "plain": "without a guess",
     "rejected": "thrown away",
     "pass_name": "Pass {n}",
     "drafted": "drafted",

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from tools import build, check
-from tools.course import CourseError, expand, read_lesson, source_notebook
+from tools.course import CourseError, expand, lesson_slugs, read_lesson, source_notebook
 
 SLUG = "01_draft_and_verify"
 
@@ -83,6 +83,18 @@ def too_long(lesson):
 def test_faults_in_the_text(lesson, break_it, says):
     break_it(lesson)
     assert any(says in fault for fault in check.check_text(lesson))
+
+
+def test_a_test_counts_for_one_exercise_alone():
+    lesson = read_lesson("02_one_forward_pass")
+    assert lesson.points("speculative_decode_step") == 6
+    assert lesson.points("speculative_decode") == 3
+    for slug in lesson_slugs():
+        lesson = read_lesson(slug)
+        tests = [c.metadata for c in lesson.cells if "test" in c.metadata]
+        names = {lesson.answer_of(test["test"]) for test in tests}
+        assert sum(map(lesson.points, names)) == sum(test["points"] for test in tests)
+        assert "" not in names
 
 
 def test_the_text_as_it_stands_has_no_fault(lesson):

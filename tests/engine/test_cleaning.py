@@ -12,6 +12,7 @@ from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbformat.v4 import new_markdown_cell, new_notebook, new_raw_cell
 
+from autograder.engine import pages
 from autograder.engine.cleaning import BREAK, MAX_TEXT, clean_cells, harmless_file_name
 from autograder.engine.cleaning import harmless_markdown as harmless
 from autograder.engine.pages import HarmlessMarkdown, clean_html
@@ -205,6 +206,15 @@ def test_pages_are_made_whatever_the_text():
     assert "none.png" in page_of(new_markdown_cell("![x](attachment:none.png)"))
     deep = page_of(new_markdown_cell("> " * 5000 + "deep"))
     assert "deep" in deep
+
+
+def test_texts_that_take_long_are_shown_as_they_are(monkeypatch):
+    """mistune and bleach need minutes for some of these; a page must come all the same."""
+    for piece in ("[", "![", "<b>", "|a|\n|-|\n", "<div>\n", "$", "&lt;"):
+        page = page_of(new_markdown_cell(piece * 100_000))
+        assert "<pre>" in page
+    monkeypatch.setattr(pages, "PAGE_SECONDS", -1)
+    assert "<pre>*short*</pre>" in page_of(new_markdown_cell("*short*"))
 
 
 def test_pages_show_read_only_cells_as_the_instructor_wrote_them():

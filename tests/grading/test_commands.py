@@ -413,6 +413,15 @@ def test_grade_says_what_it_misses(classroom, capsys):
     assert "known: none yet" in refused(["grade", LESSON], capsys)
 
 
+def test_an_assignment_of_several_notebooks_is_told_what_grades_it(classroom, capsys):
+    folder = classroom / "autograder" / "classroom" / "source" / "ps1"
+    folder.mkdir()
+    for name in ("problem1", "problem2"):
+        nbformat.write(source_notebook(), folder / f"{name}.ipynb")
+    line = refused(["grade", "ps1"], capsys)
+    assert "problem1.ipynb, problem2.ipynb; grade it with `nbgrader autograde ps1`" in line
+
+
 def test_added_tests_after_grading_say_what_to_do(classroom, capsys):
     source = classroom / "autograder" / "classroom" / "source" / LESSON / f"{LESSON}.ipynb"
     node = source_notebook()
@@ -526,6 +535,58 @@ def test_unexpected_errors_are_one_sentence(monkeypatch, capsys):
 
     monkeypatch.setattr("autograder.course.Course.find", broken)
     assert "unexpected KeyError" in refused(["grade", LESSON], capsys)
+
+
+def test_debug_shows_where_an_unexpected_error_comes_from(classroom, command):
+    """As a user sees it: a traceback with AUTOGRADER_DEBUG=1, one line without."""
+    with open("nbgrader_config.py", "a") as config:
+        config.write("\nc.Course.text = 'course/{nothing}.py'\n")
+    arguments = [sys.executable, "-m", "autograder", "grade", LESSON]
+    quiet = command(*arguments, cwd=classroom)
+    assert quiet.returncode == 2
+    assert len(quiet.stderr.strip().splitlines()) == 1
+    assert "Set AUTOGRADER_DEBUG=1 to see where." in quiet.stderr
+    loud = command(*arguments, cwd=classroom, AUTOGRADER_DEBUG="1")
+    assert loud.returncode == 1
+    assert "Traceback (most recent call last)" in loud.stderr
+    assert "KeyError: 'nothing'" in loud.stderr
+    known = command(*arguments[:-1], "cooking", cwd=classroom.parent, AUTOGRADER_DEBUG="1")
+    assert known.returncode == 2  # what is expected stays one sentence
+    assert "Traceback" not in known.stderr
+
+
+def test_an_error_at_one_students_grades_stops_nobody(classroom, monkeypatch, capsys):
+    from autograder import batch
+
+    write = batch._Batch._write
+
+    def fails(self, hand_in, graded):
+        if hand_in.student == "half":
+            raise KeyError("inside")
+        write(self, hand_in, graded)
+
+    monkeypatch.setattr(batch._Batch, "_write", fails)
+    assert main(["grade", LESSON, "--force"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "half: its grades could not be written: KeyError" in text
+    assert "7 graded now" in text
+    monkeypatch.setenv("AUTOGRADER_DEBUG", "1")
+    with pytest.raises(KeyError, match="inside"):
+        main(["grade", LESSON, "--force"])
+
+
+def test_what_students_write_steers_no_terminal(classroom, submitted, capsys):
+    node = nbformat.read(submitted("half"), as_version=4)
+    node.cells[1].source = "def double(x):\n    raise ValueError('\\x1b[2J\\ud800 gone')"
+    nbformat.write(node, submitted("half"))
+    odd = submitted("half").with_name("\x1b[31mred.ipynb")
+    submitted("half").rename(odd)
+    assert main(["grade", LESSON, "--student", "half"]) == 0
+    assert main(["check", str(odd)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\\x1b[31mred.ipynb" in out
+    assert "\\x1b[2J" in out
 
 
 def test_libraries_complain_into_the_log_only(tmp_path, capfd):

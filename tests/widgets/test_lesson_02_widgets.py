@@ -249,6 +249,30 @@ def test_the_still_twin_has_a_picture_and_its_text(name, monkeypatch):
     assert WIDGETS[name]()._repr_mimebundle_()[0]["text/plain"] == IF_NOT_SHOWN
 
 
+def test_the_still_of_a_locked_grid_gives_nothing_away():
+    grid = load_widget("lesson_02", "grid")
+    _, alt = grid.still()
+    assert "✓" not in alt
+    assert "says ?: ?." in alt
+    assert "mat" not in alt
+    assert logits_grid.TEXT["status_locked"] in alt
+    grid.prediction = "4, 5, 6, 7"
+    _, alt = grid.still()
+    assert "✓ C. 4, 5, 6, 7" in alt
+    assert "0 accepted, 1 emitted: mat." in alt
+
+
+@pytest.mark.parametrize("k", [0, 4, 8])
+def test_the_still_of_the_player_has_each_pass_and_all_marks(k):
+    widget = load_widget("lesson_02", "player")
+    widget.k = k
+    figure, _ = widget.still()
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert [w for w in words if w.isdigit()] == [str(n + 1) for n in range(len(widget.passes))]
+    legend = next(w for w in words if pass_player.TEXT["rejected"] in w)
+    assert all(sign in legend for sign in "✓✎+·✗")
+
+
 # --- a text of one's own --------------------------------------------------------------------------
 
 
