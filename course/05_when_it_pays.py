@@ -16,8 +16,8 @@
 #
 # {{minutes}} minutes: part A, one text at a time, takes {{minutes_A}}; part B, logs, texts and
 # batches, takes {{minutes_B}}. The place to stop is marked · {{points}} points.
-# You need lesson 1, Python with lists, and fractions. Lessons 2 to 4 help, but nothing of theirs is
-# used here without being named.
+# You must have done lesson 1, and know Python with lists, and fractions. Lessons 2 and 4 are best done
+# before; what is used of them here is explained again.
 
 # %% [markdown] only="solution"
 # **This is the worked solution** of
@@ -42,7 +42,7 @@
 # - **Simulate** decoding along a real text, and see where the formula misleads.
 # - **Say** from which batch speculative decoding loses.
 #
-# Each arrow means "needs":
+# The order that we advise; A → B says: do A before B.
 #
 # **1 the rule** → 2 one pass of a real model → 4 caches → **5 when it pays** → 6 better drafts
 #
@@ -73,7 +73,9 @@ except ModuleNotFoundError:
 #
 # The **acceptance** a is the chance that a guess is right when all before it were. The unit of cost
 # is one pass of the target: at c = 0.11, nine draft steps take about as long as one pass. Both drafts
-# guess k = 7 tokens a round. A pass over 8 places costs as much as a pass over one.
+# guess k = 7 tokens a round. A **place** is a position of the text for which a pass computes the next
+# token. A pass over 8 places (7 guesses and the target's own token) costs as much as one over a
+# single place.
 #
 # **With which draft is the target faster?** Choose below before you read on. Then play: move the
 # sliders, load a case from a paper, and watch the two curves.
@@ -92,7 +94,7 @@ except ModuleNotFoundError:
 #     reason: It gives more tokens a pass, 4.42 against 3.60. But its 7 steps cost 0.77 of a pass, those of the small one 0.14.
 #   - text: With the small one
 #     right: true
-#     reason: 3.60 tokens for a cost of 1.14 are 3.16 tokens for each pass; 4.42 tokens for a cost of 1.77 are 2.50.
+#     reason: 3.60 tokens for a cost of 1.14 are 3.16 tokens for each pass; 4.42 tokens for a cost of 1.77 are 2.50. On a real machine it was 3.4 against 1.7.
 #   - text: About the same with both
 #     reason: They differ by a quarter. The small draft gives a fifth fewer tokens, but a round takes a third less time.
 #   - text: With neither; both are slower than no draft
@@ -110,8 +112,8 @@ print("best k:       ", drafts.best_k)
 
 # %% [markdown]
 # These two drafts are real. They are T5-large and T5-small, drafting for a T5 model of 11 billion
-# weights that translates English into German. The draft that agreed more was measured at **1.7**
-# times plain decoding, the other at **3.4** times. Further down you check this table of the paper.
+# weights that translates English into German. What a stopwatch said about them comes further down,
+# where you check the paper's tables.
 
 # %% [markdown] minutes=4
 # ## The idea: tokens for a price
@@ -135,14 +137,15 @@ print("best k:       ", drafts.best_k)
 # ### Does one more guess pay?
 #
 # Go from k = 1 to k = 2. The second guess comes out only if both guesses are right: chance ¼. So it
-# brings 0.25 tokens. It costs ⅛ of a pass, and at the present speed of 1.333 that time is worth
-# ⅛ × 1.333 = 0.167 tokens. 0.25 is more, so take it.
+# brings 0.25 tokens. It costs ⅛ of a pass. In that time, at 1.333 tokens a pass, you would have got
+# ⅛ × 1.333 = 0.167 tokens anyway. 0.25 is more, so take it.
 #
-# Go from k = 2 to k = 3. The third guess brings ⅛ = 0.125 tokens. Its time is worth ⅛ × 1.4 = 0.175.
-# That is more than it brings, so leave it.
+# Go from k = 2 to k = 3. The third guess brings ⅛ = 0.125 tokens. In its time, at 1.4 tokens a pass,
+# you would have got ⅛ × 1.4 = 0.175 anyway. That is more than it brings, so leave it.
 #
-# **One more guess pays while a^(k+1) is above c × the present speedup.** The left side shrinks with
-# each guess. So the speedup first rises, then falls, and there is one best k.
+# **With k guesses so far, one more pays while a^(k+1) is above c × the present speedup.** The left
+# side shrinks with each guess. So the speedup rises as long as guesses pay, and falls from there on:
+# there is one best k. Where the first guess already loses, it is 0.
 
 # %% [markdown]
 # ### The words we use
@@ -153,7 +156,7 @@ print("best k:       ", drafts.best_k)
 # | k | guesses a round; γ (gamma) in many papers |
 # | plain pass | the target reads one place: the unit of all costs |
 # | c | the cost of one draft step, in plain passes |
-# | verify cost | the cost of the pass that reads k + 1 places; 1 if they are free |
+# | verify cost | the cost of the pass that reads k + 1 places; 1 if the extra places are free |
 # | speedup | tokens a round, divided by the cost of a round; plain decoding has 1 |
 # | break-even | where the speedup is exactly 1 |
 
@@ -164,9 +167,9 @@ print("best k:       ", drafts.best_k)
 # right: 1
 # why: The first guess brings 0.5 for 0.25. Then the speedup is 1.5 / 1.25 = 1.2, and the second brings 0.25 for 0.25 × 1.2 = 0.3.
 # wrong:
-#   2: At k = 1 the speedup is 1.2 already, so a step of cost ¼ must bring 0.3 tokens. The second guess brings 0.25.
-#   0: The first guess brings 0.5 tokens. At speedup 1 its time is worth 0.25.
-#   3: The third guess brings ⅛ of a token and costs ¼ of a pass.
+#   2: What does the second guess bring? Compare it with ¼ times the speedup at k = 1, not with ¼ alone.
+#   0: What does the first guess bring, and what is ¼ of a pass worth at speedup 1?
+#   3: The third guess brings ⅛ of a token and costs ¼ of a pass. Go up from 0, one guess at a time.
 #   4: The fourth guess comes out once in 16 rounds and costs ¼ of a pass each time.
 #   1.2: That is the speedup. The question is which k gives it.
 
@@ -182,7 +185,7 @@ from specdec.reference.lesson_01 import expected_tokens
 
 print(expected_tokens(0.5, 2))
 
-# %% [markdown] card="speedup" difficulty=1 minutes=3
+# %% [markdown] card="speedup" difficulty=1 minutes=4
 # How many times as fast as plain decoding is a round?
 #
 # | a | k | c | `verify_cost` | speedup |
@@ -250,7 +253,7 @@ check_speedup(
 # **Wrong turns**, called with a = 0.5, k = 2, c = 0.125 and a pass of 1, then with a = 0.8, k = 4,
 # c = 0.1 and a pass of 1.2, then with c = −0.1. Right are `1.4`, `2.101` and ValueError.
 
-# %% [markdown] card="optimal_k" difficulty=2 minutes=6
+# %% [markdown] card="optimal_k" difficulty=2 minutes=8
 # Which k is fastest? Try all from 0 to `k_max`, both included. The pass costs 1, whatever k is.
 #
 # | a | c | `k_max` | best k | because |
@@ -259,8 +262,9 @@ check_speedup(
 # | 0.3 | 0.5 | 20 | 0 | each k loses; no draft is best |
 # | 0.8 | 0.05 | 4 | 4 | 8 would be best, but is not allowed |
 # | 0.5 | 0.5 | 6 | 0 | k = 1 is just as fast: the smallest of equals |
+# | 0.15 | 0.15 | 4 | 0 | k = 1 is just as fast, but a computer finds 1.0000000000000002 |
 #
-# Two speedups that differ by less than 1e-12 count as equal: a computer rounds. If `k_max` is
+# The last row is why two speedups that differ by less than 1e-12 count as equal. If `k_max` is
 # negative, raise `ValueError`; for a and c as in `speedup`. You may call `speedup`.
 
 # %% answer="optimal_k"
@@ -270,7 +274,13 @@ from specdec.tryout import side_by_side
 
 side_by_side(
     optimal_k,
-    [((0.5, 0.125, 8), 2), ((0.3, 0.5, 20), 0), ((0.8, 0.05, 4), 4), ((0.5, 0.5, 6), 0)],
+    [
+        ((0.5, 0.125, 8), 2),
+        ((0.3, 0.5, 20), 0),
+        ((0.8, 0.05, 4), 4),
+        ((0.5, 0.5, 6), 0),
+        ((0.15, 0.15, 4), 0),
+    ],
 )
 
 # %% [markdown]
@@ -316,6 +326,7 @@ check_optimal_k_edges(
     speedup,
     [
         Case((0.125, 0.125, 4), 0),
+        Case((0.85, 0.85, 3), 0),
         Case((0.75, 0.75, 2), 0),
         Case((1, 1, 8), 0),
         Case((0.4, 0.9, 0), 0),
@@ -351,8 +362,8 @@ check_optimal_k_edges(
 # `a ** (k + 1) > c * speedup(a, k, c) + 1e-12`. It stops at the top of the curve, and it says why the
 # best k is where it is.
 
-# %% [markdown] only="solution" wrong_turns="optimal_k" shown="[(0.5, 0.125, 8), (0.3, 0.5, 20), (0.8, 0.05, 4), (0.5, 0.5, 6)]"
-# **Wrong turns**, called with the four rows of the table. Right are `2`, `0`, `4` and `0`.
+# %% [markdown] only="solution" wrong_turns="optimal_k" shown="[(0.5, 0.125, 8), (0.3, 0.5, 20), (0.8, 0.05, 4), (0.5, 0.5, 6), (0.15, 0.15, 4)]"
+# **Wrong turns**, called with the five rows of the table. Right are `2`, `0`, `4`, `0` and `0`.
 
 # %% [markdown]
 # The best k for some drafts, from your function. In brackets the speedup.
@@ -385,9 +396,10 @@ for words, kind in [
     for where, printed, computed, _ in cells if kind != "equal" else []:
         print(f"    {where}: printed {printed}, computed {computed:.3f}")
 
-print("\ntask         draft     temp.  k     a     c   formula  measured")
+print("\ntask         draft     decoding  k     a     c   formula  measured")
 for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
-    print(f"{task:<12} {draft:<9} {temperature:>4} {k:>3}  {a:.2f}  {c:.2f} "
+    decoding = "sampled" if temperature else "greedy"
+    print(f"{task:<12} {draft:<9} {decoding:<8} {k:>2}  {a:.2f}  {c:.2f} "
           f"{speedup(a, k, c):>8.2f} {measured:>9}")
 
 # %% [markdown]
@@ -395,9 +407,14 @@ for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
 # explain it. One of Chen's ratios is printed as 1.92, but the two times beside it give 14.1 / 7.52 =
 # 1.875. A paper's own numbers are worth a check.
 #
-# Now look at the first three rows. From small to large, the acceptance rises from 0.75 to 0.82, and the
-# measured speed falls from 3.4 to 1.7. **A draft that agrees more can be slower.** Each of its steps
+# Now the table, rows 1 and 3. From small to large, the acceptance rises from 0.75 to 0.82, and
+# the measured speed falls from 3.4 to 1.7. **A draft that agrees more can be slower.** Each of its steps
 # costs five times as much, and k of them are paid in every round, accepted or not.
+#
+# That explains a part only. The formula gives the large draft 2.50; measured was 1.7. It puts T5-base
+# just ahead of T5-small, 3.25 against 3.16; measured were 2.8 and 3.4. And five of the six summaries
+# ran faster than the formula says, by 0.2 or more. So a, c and k are not all that a clock sees. Let the
+# formula say what to try, and a stopwatch decide.
 
 # %% [markdown]
 # ---
@@ -411,7 +428,7 @@ for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
 #
 # The formula takes a number a from somewhere. Where from?
 
-# %% [markdown] minutes=4
+# %% [markdown] minutes=3
 # ## Three numbers of one log
 #
 # The cat of lesson 1, with k = 3: a box for each guess, ✓ accepted, ✗ rejected, · thrown away.
@@ -441,15 +458,19 @@ for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
 #
 # | where | "acceptance rate" | "length" |
 # |---|---|---|
-# | vLLM | accepted / drafted | mean acceptance length = 1 + accepted / drafts |
-# | SGLang | accepted / drafted | accept length = tokens / verifications |
-# | llama.cpp | accepted / generated, `0.64479 (167 / 259)` | mean acceptance length `2.92` = 1 + 167 / 87 |
-# | gpt-fast | | mean accepted, *without* the target's own token |
+# | vLLM | accepted / drafted | 1 + accepted / rounds that drafted |
+# | SGLang | accepted / drafted | tokens / passes of the target |
+# | llama.cpp | `0.64479` = 167 / 259 | `2.92` = 1 + 167 / 87 rounds that drafted |
+# | gpt-fast | | accepted / rounds, *without* the target's own token |
 #
-# Which is why this course prints rounds, drafted, accepted and emitted: from these four you get all
-# the others. Some engines also print the rate of each place. llama.cpp wrote `(0.805, 0.632, 0.483)`
-# beside the numbers above: the share of all drafts in which guess 1, 2 and 3 was accepted. For the
-# chance that guess 2 is right when guess 1 was, divide: 0.632 / 0.805 = 0.785.
+# **Totals are not enough for α.** With k = 3, accepted `[3, 3, 2, 0]` and `[2, 2, 2, 2]` have the same
+# totals: 4 rounds, 12 drafted, 8 accepted, 12 emitted. But the first has α = 0.8, the second 0.667.
+# Totals give the rate and the length. For α you need each round, or the rate of each place.
+#
+# llama.cpp prints that too. `(0.805, 0.632, 0.483)` stood beside the numbers above: guess 1 was
+# accepted in 0.805 of the 87 rounds, guess 2 in 0.632, guess 3 in 0.483. Guess 1 is tested in every
+# round, the next one only where the one before was right. So
+# α = (0.805 + 0.632 + 0.483) / (1 + 0.805 + 0.632) = **0.788**, while the rate is 0.645.
 
 # %% [raw] todo="todo_alpha" minutes=1
 # question: |
@@ -457,13 +478,13 @@ for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
 # right: 0.9
 # why: Nine were accepted, and one was rejected. Ten were tested.
 # wrong:
-#   0.75: That is accepted / drafted, 9 of 12. Two of the twelve were never tested.
+#   0.75: That is accepted / drafted. Were all twelve tested? Look at the third round.
 #   3.25: That is the mean acceptance length, 13 tokens in 4 rounds.
 #   2.25: That is how many a round accepts on average. α is a chance.
-#   0.6923076923076923: A round whose three guesses were all right has no rejection. Only one of the four rounds has one.
+#   0.6923076923076923: A round whose three guesses were all right has no rejection. How many rounds have one?
 #   1: One round rejected its first guess.
 
-# %% [markdown] card="estimate_acceptance" difficulty=2 minutes=8
+# %% [markdown] card="estimate_acceptance" difficulty=2 minutes=10
 # Write the three numbers, from a log with one entry a round.
 #
 # | `accepted` | `drafted` | rate | length | α |
@@ -577,19 +598,19 @@ check_estimate_acceptance_edges(
 #
 # 94.7 % is a splendid rate. The user found the program slower than plain decoding.
 
-# %% [raw] todo="todo_hardly_drafts" minutes=2
+# %% [raw] todo="todo_hardly_drafts" minutes=1
 # question: |
 #   Take emitted = accepted + rounds, as always. **How many passes of the target did these 101 tokens
 #   need?**
 # right: 83
 # why: 101 − 18. That is 1.2 tokens a pass. The draft guessed only when it was nearly sure, so it hardly guessed.
 # wrong:
-#   101: Plain decoding would need 101. The 18 accepted tokens each saved one.
-#   82: All but the 19 drafted tokens. One of the 19 was rejected, and its place cost a pass.
-#   18: That many tokens were accepted. The others came from the target, one a pass.
+#   101: Plain decoding would need that many. Which tokens here came without a pass of their own?
+#   82: You took off all that were drafted. Does a rejected guess save a pass?
+#   18: That many tokens were accepted. Where did the others come from?
 #   19: That many tokens were drafted. A pass happens also when nothing is drafted.
 #   6: That would be 18 tokens a pass. Passes without a draft count too.
-#   5: That would need about 20 tokens a pass. Look at how few were drafted.
+#   5: That would be about 20 tokens a pass. Look at how few were drafted.
 
 # %% [markdown] only="solution"
 # A rule had been added by which the draft stopped guessing as soon as it was less than sure. So it
@@ -644,7 +665,7 @@ print("  ".join(f"{word} {'✓' if tick else '✗'}" for word, tick in zip(words
 # ✓ ✓ ✓: three accepted, and the target adds *the* itself. The next round starts at *mat* ✗: nothing
 # accepted, the target adds *mat*. And so on.
 
-# %% [markdown] card="simulate" difficulty=3 minutes=8
+# %% [markdown] card="simulate" difficulty=3 minutes=12
 # Play the rounds along a row of ticks, and return two lists: what each round accepted, and what it
 # drafted.
 #
@@ -659,8 +680,12 @@ print("  ".join(f"{word} {'✓' if tick else '✗'}" for word, tick in zip(words
 #   text never looks like a rejection.
 # - It accepts the ticks before the first wrong one.
 # - The next round starts after the accepted tokens **and** the target's own one.
-# - Go on until the text is full. An empty text has no rounds: `([], [])`.
+# - Go on until the text is full. The last round's own token may fall behind the end, as in the row
+#   `[1, 1]`; it still counts as emitted. An empty text has no rounds: `([], [])`.
 # - If k is negative, raise `ValueError`. Leave `right` as it is.
+#
+# If the cell runs on and on (`[*]`), press ■ above: some round of yours does not move on. What
+# happens when its first guess is wrong?
 
 # %% answer="simulate"
 
@@ -739,7 +764,7 @@ check_simulate_edges(
 # **Wrong turns**, called with the cat and k = 3, with eight tokens and k = 4, and with k = 0. Right are
 # `[[3, 0, 2, 3], [3, 3, 3, 3]]`, `[[4, 0, 2], [4, 3, 2]]` and `[[0, 0, 0], [0, 0, 0]]`.
 
-# %% [markdown] minutes=2
+# %% [markdown] minutes=1
 # ### The formula, played
 #
 # First the world of the formula: each tick is a coin of its own, ✓ with chance 0.8. Your `simulate`
@@ -772,7 +797,7 @@ show(
     "formula's curves; the first rises to 4.3, the second flattens below 2.",
 )
 
-# %% [markdown] minutes=3
+# %% [markdown] minutes=2
 # ### Where the formula misleads
 #
 # Real text is not a row of coins. Easy stretches and hard ones follow each other. Take the extreme:
@@ -780,36 +805,28 @@ show(
 #
 # The truth is a mean of 5 tokens and 1: **3.0** a pass. Half of all drafted tokens are accepted; with
 # a = 0.5 the formula gives **1.94**. Of the tested ones, 4 in 5 are right; with α = 0.8 it gives
-# **3.36**. No a is right for all purposes. Which is nearest, in four worlds?
+# **3.36**. No a is right for all purposes. Which is nearer, the rate or α? Here are four worlds: coins;
+# stretches of 30 easy tokens and 30 hard ones; whole rounds right or wrong; and a draft that gets worse
+# with each guess of its own, right with chance 0.9, 0.8, 0.7 and 0.6.
 
 # %% free_try="worlds"
-def hard_and_easy(rng, tokens, chances, length):
-    place = np.arange(tokens) // length % len(chances)
-    return (rng.random(tokens) < np.array(chances)[place]).tolist()
+from specdec.worlds import worlds_of_ticks, worse_by_place
 
-
-rng = np.random.default_rng(6)
 k = 4
-all_or_none = [tick for r in rng.random(4_000) < 0.5 for tick in ([1] * 5 if r else [0])]
-logs = {
-    "coins, a = 0.8": simulate((rng.random(20_000) < 0.8).tolist(), k),
-    "easy 0.95, hard 0.5": simulate(hard_and_easy(rng, 20_000, [0.95, 0.5], 30), k),
-    "whole rounds": simulate(all_or_none, k),
-}
-chance_at_place = np.array([0.9, 0.8, 0.7, 0.6])  # the draft gets worse with each own guess
-kept = np.cumprod(rng.random((6_000, k)) < chance_at_place, axis=1).sum(axis=1)
-logs["0.9, 0.8, 0.7, 0.6 by place"] = (kept.tolist(), [k] * len(kept))
+logs = {world: simulate(right, k) for world, right in worlds_of_ticks(seed=6).items()}
+logs["0.9, 0.8, 0.7, 0.6 by place"] = worse_by_place([0.9, 0.8, 0.7, 0.6], seed=6)
 
-print(f"{'world':<28} rate     α   formula(α)   played ± 2 s.e.")
+print(f"{'world':<28} rate     α   formula(rate)   formula(α)   played ± 2 s.e.")
 for world, (accepted, drafted) in logs.items():
     rate, length, alpha = estimate_acceptance(accepted, drafted)
     mean, error = mean_and_error(accepted)
-    print(f"{world:<28} {rate:.2f}  {alpha:.2f} {expected_tokens(alpha, k):>9.2f} "
-          f"{mean:>12.2f} ± {2 * error:.2f}")
+    print(f"{world:<28} {rate:.2f}  {alpha:.2f} {expected_tokens(rate, k):>12.2f} "
+          f"{expected_tokens(alpha, k):>12.2f} {mean:>12.2f} ± {2 * error:.2f}")
 
 # %% [markdown]
-# For coins, α gives the right answer. In the other worlds it does not, and it errs on both sides. Where
-# ticks come in stretches, the formula with α promises too much at the k that was measured.
+# For coins, α gives the right answer. In the other worlds it does not, and it errs on both sides; the
+# rate is farther off in all four. Where ticks come in stretches, the formula with α promises too much
+# at the k that was measured.
 # And it is wrong in another way at any other k, where the true curve has another shape. So:
 # **use the formula to choose what to try, and a log of your own texts to decide.**
 #
@@ -817,12 +834,13 @@ for world, (accepted, drafted) in logs.items():
 # 1 + 0.9 + 0.9 × 0.8 + 0.9 × 0.8 × 0.7 + 0.9 × 0.8 × 0.7 × 0.6 = 3.43. This is why engines print the
 # rate of each place.
 
-# %% [markdown] minutes=3
+# %% [markdown] minutes=2
 # ### A real pair
 #
-# Now the course's own models. The target has 8.6 million weights. One draft learnt from text, the
-# other from the target. The target continued 20 texts that neither had seen, greedily. The ticks of
-# both drafts were recorded. Here is the beginning of one text; × marks a wrong guess.
+# Now the course's own models. The target has 8.6 million weights. One draft learnt from text; the
+# other, the *distilled* one, from what the target says. The target continued 20 texts that neither had seen, greedily. The ticks of
+# both drafts were recorded. Here is the beginning of the text whose share of right guesses is nearest
+# the mean; × marks a wrong guess.
 
 # %%
 from specdec.costs import recorded, traces
@@ -833,40 +851,42 @@ count = sum(map(len, distilled))
 shares = [sum(map(sum, ticks)) / count for ticks in (plain_draft, distilled)]
 print(f"{len(distilled)} texts, {count} tokens, recorded {recorded()['date']}")
 print(f"right guesses: draft {shares[0]:.3f}, distilled draft {shares[1]:.3f}")
+typical = min(range(len(distilled)), key=lambda i: abs(np.mean(distilled[i]) - shares[1]))
 show(
-    ticks_along([("draft", plain_draft[0]), ("distilled draft", distilled[0])], 80),
+    ticks_along([("draft", plain_draft[typical]), ("distilled draft", distilled[typical])], 80),
     alt="80 tokens of one text in two rows, one for each draft: boxes where the draft guesses right, "
     "crosses where it is wrong.",
 )
 
 # %% free_try="replay"
+from specdec.costs import one_log
+from specdec.worlds import fit_sentence
+
 ks = list(range(1, 11))
 series = []
 for label, texts in [("distilled draft", distilled), ("draft", plain_draft)]:
-    formula, means, errors = [], [], []
+    points = []
     for k in ks:
         played = [simulate(text, k) for text in texts]
-        accepted, drafted = (sum(lists, []) for lists in zip(*played))
-        length, alpha = estimate_acceptance(accepted, drafted)[1:]
-        of_texts = [1 + np.mean(a) for a, _ in played]
-        formula.append(expected_tokens(alpha, k))
-        means.append(length)
-        errors.append(np.std(of_texts, ddof=1) / np.sqrt(len(texts)))
+        rate, length, alpha = estimate_acceptance(*one_log(played))
+        of_texts = [1 + np.mean(accepted) for accepted, drafted in played]
+        error = np.std(of_texts, ddof=1) / np.sqrt(len(texts))
+        points.append((expected_tokens(alpha, k), length, error))
+    formula, means, errors = zip(*points)
     series.append((label, formula, means, errors))
-    worst = max(ks, key=lambda k: abs(formula[k - 1] - means[k - 1]) / errors[k - 1])
-    print(f"{label}: k = {worst} is farthest off: formula {formula[worst - 1]:.2f}, "
-          f"played {means[worst - 1]:.2f} ± {2 * errors[worst - 1]:.2f}")
+    print(f"{label}: {fit_sentence(formula, means, errors)}")
 show(
     formula_and_simulation(ks, series),
     alt="Tokens a pass over k from 1 to 10 for both recorded drafts, replayed with error bars over "
-    "texts, beside the formula with each log's own α. The printed lines give the largest gaps.",
+    "texts, beside the formula with each log's own α. The printed lines say how they fit.",
 )
 
 # %% [markdown]
-# The error bars here are over texts, since tokens of one text are no independent coins. 20 texts leave
-# wide bars. Look where the marks lie against their lines: above them, below, or on them?
+# Each k has a log of its own, and so an α of its own: the line joins ten answers of the formula, one
+# for each α. The error bars are over texts, since tokens of one text are no independent coins. 20
+# texts leave wide bars, and all ten marks come from the same 20 texts, so they tend to err together.
 
-# %% [markdown] card="break_even" difficulty=2 minutes=5
+# %% [markdown] card="break_even" difficulty=2 minutes=8
 # Below which acceptance should a draft stay at home? Return the smallest a with
 # `speedup(a, k, c, verify_cost)` of at least 1.
 #
@@ -876,15 +896,17 @@ show(
 # | 4 | 0.1 | 1.2 | 0.379949 | lesson 1's worked example: 1.6 tokens are needed |
 # | 3 | 0 | 1 | 0 | a round costs 1 and gives at least 1 |
 # | 4 | 1 | 1.5 | None | a round costs 5.5 and gives at most 5 |
+# | 5 | 0.81 | 1.95 | 1 | a round costs 6 and gives 6 when all is right |
 #
 # The result must be right to 6 places after the point. The speedup never falls when a grows. So halve
-# the range from 0 to 1 again and again, and keep the half where it crosses 1. Errors as in `speedup`.
-# You may call `speedup`.
+# the range from 0 to 1 again and again, and keep the half where it crosses 1. A computer rounds: in
+# the last row it finds 0.9999999999999999. So count a speedup from 1 − 1e-12 on as 1. Errors as in
+# `speedup`. You may call `speedup`.
 
 # %% answer="break_even"
 
 # %% free_try="break_even"
-for k, c, verify_cost in [(1, 0.25, 1), (4, 0.1, 1.2), (3, 0, 1), (4, 1, 1.5)]:
+for k, c, verify_cost in [(1, 0.25, 1), (4, 0.1, 1.2), (3, 0, 1), (4, 1, 1.5), (5, 0.81, 1.95)]:
     print(k, c, verify_cost, "->", break_even(k, c, verify_cost))
 
 # %% test="break_even" points=2
@@ -907,6 +929,7 @@ check_break_even(
         Case((4, 0.05), 0.166774),
         Case((5, 0.0, 0.75), 0.0),
         Case((2, 0.5, 2.5), None),
+        Case((6, 0.8, 2.2), 1.0),
         Case((0, 2.0, 0.5), 0.0),
         Case((3, 0.2, -1.0), ValueError, "a pass costs something: verify_cost is above 0"),
     ],
@@ -920,14 +943,15 @@ check_break_even(
 # move one of the two there. After 60 halvings nothing is left to halve.
 # ===
 # ```python
-# if speedup(1, k, c, verify_cost) < 1:
+# enough = 1 - 1e-12
+# if speedup(1, k, c, verify_cost) < enough:
 #     return ____
-# if speedup(0, k, c, verify_cost) >= 1:
+# if speedup(0, k, c, verify_cost) >= enough:
 #     return ____
 # low, high = 0.0, 1.0
 # for _ in range(60):
 #     middle = (low + high) / 2
-#     if speedup(middle, k, c, verify_cost) >= 1:
+#     if speedup(middle, k, c, verify_cost) >= enough:
 #         ____ = middle
 #     else:
 #         ____ = middle
@@ -942,9 +966,9 @@ check_break_even(
 # **Another right way.** Solve `1 + a + … + a**k = k * c + verify_cost` with `np.roots` and take the
 # root between 0 and 1. It is exact for small k, and needs more care: roots come as complex numbers.
 
-# %% [markdown] only="solution" wrong_turns="break_even" shown="[(1, 0.25, 1.0), (4, 0.1, 1.2), (3, 0.0, 1.0), (4, 1.0, 1.5)]"
-# **Wrong turns**, called with the four rows of the table. Right are `0.25`, `0.3799`, `0.0` and
-# `None`.
+# %% [markdown] only="solution" wrong_turns="break_even" shown="[(1, 0.25, 1.0), (4, 0.1, 1.2), (3, 0.0, 1.0), (4, 1.0, 1.5), (5, 0.81, 1.95)]"
+# **Wrong turns**, called with the five rows of the table. Right are `0.25`, `0.3799`, `0.0`, `None`
+# and `1.0`.
 
 # %% [markdown] minutes=3
 # ## Many texts at once
@@ -966,8 +990,9 @@ check_break_even(
 # times one. Arithmetic that is thrown away with rejected guesses is no longer free.
 #
 # Where is the turn? Take a = 0.8, c = 0.05 and k = 4. A round gives 3.36 tokens a text, and drafting
-# costs 0.2 passes of the batch. **From about which batch does drafting lose?** Choose below, then move
-# the sliders.
+# costs 0.2 passes of the batch: we take c as the same at every batch. **From about which batch does
+# drafting lose?** Guess first, then work it out: between 30 and 150 texts, B texts have a verify cost of
+# 5 × B / 150. Choose below, then move the sliders.
 #
 # *No picture below? Run the next cell.*
 
@@ -1002,33 +1027,34 @@ check_break_even(
 # right: 80
 # why: Drafting costs 0.2, so verifying may cost 1.6. That is 160 places, two a text.
 # wrong:
-#   90: Drafting costs 0.2 of the 1.8. The verification may cost 1.6 only.
-#   160: That many places. A text has k + 1 = 2 of them.
+#   90: The round costs 1.8, drafting included. How much is left for the verification?
+#   160: That many places. How many does each text have at k = 1?
 #   100: There the pass costs 2, with drafting 2.2, for 1.8 tokens. It has lost already.
 #   50: There the guesses stop being free. A cost of 1.2 still gives 1.8 tokens.
-#   180: These are places, and drafting is forgotten. Each text has two places, and drafting costs 0.2.
+#   180: These are places, not texts, and drafting is forgotten.
 
-# %% [markdown] minutes=3
+# %% [markdown] minutes=2
 # ### On your machine
 #
 # No card needed: your processor has a memory and an arithmetic too. This cell runs the course's target
 # on a batch of texts in one pass, over 1 place each and over 5, and the draft beside it. Nothing is
-# cached. It takes about two seconds.
+# cached. It takes some seconds.
 #
-# **Before you run it:** at which batch will your machine fall below 1?
+# **Before you run it:** will your machine fall below 1 with up to 32 texts? At which batch?
 
 # %% free_try="measured" measured=true
 from specdec.figures_costs import speedup_over_batch
 from specdec.stopwatch import measure_batches
 
 k, batches, speeds = 4, [], []
-alpha = estimate_acceptance(*(sum(lists, []) for lists in zip(*(simulate(t, k) for t in distilled))))[2]
-print(f"α = {alpha:.2f}, k = {k}\nbatch   plain ms   verify ms   verify cost     c   speedup")
+accepted, drafted = one_log([simulate(text, k) for text in distilled])
+rate, length, alpha = estimate_acceptance(accepted, drafted)
+print(f"α = {alpha:.2f}, k = {k}\nbatch   plain ms   verify ms   verify cost      c   speedup")
 for batch, plain, verify, step in measure_batches(k, [1, 2, 4, 8, 16, 32]):
     batches.append(batch)
     speeds.append(speedup(alpha, k, step / plain, verify / plain))
     print(f"{batch:>5} {1e3 * plain:>10.1f} {1e3 * verify:>11.1f} {verify / plain:>13.2f} "
-          f"{step / plain:>5.2f} {speeds[-1]:>9.2f}")
+          f"{step / plain:>6.3f} {speeds[-1]:>9.2f}")
 if batches:
     show(
         speedup_over_batch(batches, [("k = 4, measured", speeds)]),
@@ -1037,13 +1063,15 @@ if batches:
     )
 
 # %% [markdown]
-# On most processors a pass over 5 places already costs more than one over 1 at batch 1: the "about" in
-# "costs about as much as one" is a large word here. With a few texts the reading is shared. With more,
-# the arithmetic is used up: the verification nears five times the plain pass, and drafting gains less
-# and less, until it loses. Graphics cards have the same curve with larger numbers.
+# Read the column *verify cost*. Near 1, the four guesses ride along for nothing, as on the card. Near 5,
+# the arithmetic is used up, and each place costs time of its own. The higher it stands, the less
+# drafting gains; where the speedup is below 1, it loses. Some processors pass that point with a few
+# texts, others not even with 32. Graphics cards have the same curve with larger numbers.
 #
-# The texts were short. Long texts move the turn: each text then brings its own cache to be read, which
-# k + 1 places share. Engines have measured gains at batches of 32 and more with long contexts.
+# The texts were short. Long texts move the turn. In each pass a text's own *cache* is read, which keeps
+# what the model computed for its earlier tokens (lesson 4). The longer the text, the more there is to
+# read, and its k + 1 places share that reading. Engines have measured gains at batches of 32 and more
+# with long texts.
 
 # %% [raw] todo="todo_rows" minutes=1
 # question: |
@@ -1054,13 +1082,13 @@ if batches:
 # why: 5 rounds of 5 places are 25, for 20 tokens. Fewer passes, more arithmetic.
 # wrong:
 #   1: A round computes k + 1 places, also for guesses that are thrown away.
-#   0.8: Turned over. 25 places, 20 tokens.
-#   0.25: That is passes a token, 5 for 20. Each pass computes 5 places.
-#   1.3333333333333333: That is 20 drafted over 15 accepted tokens. The pass also computes the place after the last guess, and emits a token there.
-#   1.6666666666666667: 25 places over the 15 accepted tokens. Emitted were 20.
+#   0.8: Turned over. These are tokens for each place.
+#   0.25: That is passes a token. How many places does a pass compute?
+#   1.3333333333333333: That is drafted over accepted tokens. The pass also computes the place after the last guess, and emits a token there.
+#   1.6666666666666667: These are places over accepted tokens. More than those were emitted.
 #   5: That many places a round, or plain passes. The question is about each emitted token.
 
-# %% [markdown] minutes=3
+# %% [markdown] minutes=2
 # ## Check yourself
 #
 # Five questions, not graded. Every choice has its reason. Your picks stay when you save and
@@ -1085,7 +1113,7 @@ if batches:
 #       - {text: "It can't be compared", reason: "Accepted over drafted is at most accepted over tested: tested guesses are drafted ones."}
 #   - prompt: Does speculative decoding show the first token of an answer sooner?
 #     choices:
-#       - {text: "Yes, by the speedup", reason: "The speedup counts tokens that follow. Before the first one the prompt is read, by the draft as well."}
+#       - {text: "Yes, by the speedup", reason: "The speedup counts tokens that follow. Before the first one the prompt, the text to go on from, is read, by the draft as well."}
 #       - {text: "No, mostly later", right: true, reason: "The prompt must be read by both models, and k guesses come before the first verification."}
 #       - {text: "Yes, the first guess can be shown at once", reason: "It is not the target's yet. Shown tokens can't be taken back."}
 #       - {text: "Only at large batches", reason: "There both models have even more to read first."}
@@ -1111,22 +1139,22 @@ if batches:
 #   draft, the target and the texts are the same. What has happened?
 # choices:
 #   A: {text: "The draft has become worse, since it must look further ahead.", reason: "It may, but this fall needs no such cause: with a steady α of 0.8 the rate is 0.72 at k = 2 and 0.42 at k = 8."}
-#   B: {text: "Nothing but arithmetic. Later guesses are drafted more often than they are tested.", reason: "At α = 0.8 the mean of 0.8, 0.64, 0.512, … is 0.72 over two places and 0.42 over eight. Look at α or at each place."}
+#   B: {text: "Arithmetic only. Later guesses are tested more rarely.", reason: "At α = 0.8 the mean of 0.8, 0.64, 0.512, … is 0.72 over two places and 0.42 over eight. Look at α or at each place."}
 #   C: {text: "The engine now rejects guesses that it accepted before.", reason: "The rule does not know k. The first two guesses are accepted as often as before."}
-#   D: {text: "The text is now less like the target's own.", reason: "An exact rule keeps the target's text at any k."}
+#   D: {text: "The longer drafts have made the text less like the target's.", reason: "An exact rule keeps the target's text at any k."}
 # right: B
 
 # %% [raw] quiz="quiz_hundred" minutes=1
 # question: |
 #   A report says: "100 % acceptance!" What must you know before you call that fast?
 # choices:
-#   A: {text: "The size of the target. Large targets are slow.", reason: "A speedup is against the same target without a draft."}
-#   B: {text: "The temperature. At 0 everything is accepted.", reason: "At temperature 0 a guess is accepted when it is the target's favourite, which is far from always."}
-#   C: {text: "Nothing. It can't be better.", reason: "One sure guess in ten rounds gives 100 % and saves hardly a pass. The target drafting for itself gives 100 % too, and loses."}
-#   D: {text: "How many guesses there were a round, and what they and the pass cost.", reason: "The rate says how good the guesses are. Speed also needs how many there are and their price."}
+#   A: {text: "The target's size. Large ones are slow.", reason: "A speedup is against the same target without a draft."}
+#   B: {text: "The temperature. At 0 all is accepted.", reason: "At temperature 0 a guess is accepted when it is the target's favourite, which is far from always."}
+#   C: {text: "Nothing. No draft can do better than it.", reason: "One sure guess in ten rounds gives 100 % and saves hardly a pass. The target drafting for itself gives 100 % too, and loses."}
+#   D: {text: "How many were guessed, and at what cost.", reason: "The rate says how good the guesses are. Speed also needs how many there are and their price."}
 # right: D
 
-# %% [markdown] minutes=1
+# %% [markdown]
 # ## Common mistakes
 #
 # | mistake | what it gives, on the numbers of this lesson |
@@ -1140,9 +1168,9 @@ if batches:
 #
 # ## When it breaks
 #
-# - **Low acceptance.** Below the break-even every round loses. vLLM users measured an n-gram draft
-#   that took chat text from 69.8 to 61.8 tokens a second
-#   ([report](https://github.com/vllm-project/vllm/issues/8439)).
+# - **Low acceptance.** Below the break-even every round loses. vLLM users measured an n-gram draft,
+#   which copies what followed the same words earlier in the text. It took chat text from 69.8 to 61.8
+#   tokens a second ([report](https://github.com/vllm-project/vllm/issues/8439)).
 # - **Long drafts.** With a draft of 0.6 billion weights, k = 3, 5 and 10 gave 12, 11 and 9 tokens a
 #   second ([report](https://github.com/vllm-project/vllm/issues/21278)).
 # - **Large batches.** vLLM's makers measured 1.4 and 1.8 times *slower* at high load
@@ -1152,13 +1180,15 @@ if batches:
 # - **Other sampling settings.** If the draft samples hotter or colder than the target, the text stays
 #   right as long as the rule is told the draft's true chances (lesson 3). The acceptance changes. With
 #   chances that are not the true ones, the text itself is wrong.
-# - **The first token.** It comes later, not sooner: the draft reads the prompt too, and guesses first.
+# - **The first token.** It comes later, not sooner: the draft too must read the prompt, the text to go
+#   on from, and then it guesses first.
 # - **Memory.** Draft weights and a second cache take room that could have held more texts.
 
 # %% [markdown]
 # ## What you built, and where it runs
 #
-# `estimate_acceptance` reads the log of any engine. In [vLLM](https://docs.vllm.ai) k is
+# `estimate_acceptance` reads any log with an entry for each round. Most engines print totals: these
+# give the rate and the length, and α only with the rates of the places. In [vLLM](https://docs.vllm.ai) k is
 # `num_speculative_tokens`; in [transformers](https://huggingface.co/docs/transformers)
 # `num_assistant_tokens`, which by default is not fixed but steered. Serving systems turn drafting off
 # when the load is high: they solve your `break_even` all the time.
@@ -1167,16 +1197,23 @@ if batches:
 #
 # **A controller.** Why keep one k? A controller looks at each round and says how many to guess in the
 # next. transformers has used a simple one: k + 2 when all guesses were right, else k − 1. Write a
-# better one. It is called after each round with k, accepted and drafted, and returns the next k. The
-# judge: what all recorded texts cost, in passes of the target, against the best fixed k, which is
-# known only afterwards.
+# better one. `controller` is called after each round with its k, accepted and drafted, and returns the k
+# of the next round. `my_controller` is called once for all 20 texts, so what it remembers lasts from
+# text to text. Each text starts with k = 5. The judge: what all recorded texts cost, in passes of the
+# target, against the best fixed k, which is known only afterwards.
 
 # %%
 from specdec.costs import cost_on, fixed, plus_two_minus_one
 
 
-def my_controller(k, accepted, drafted):
-    return k  # change this
+def my_controller():
+    seen = []  # what it remembers
+
+    def controller(k, accepted, drafted):
+        seen.append((accepted, drafted))
+        return k  # change this
+
+    return controller
 
 
 def print_regret(controllers, c=0.05):
@@ -1185,11 +1222,11 @@ def print_regret(controllers, c=0.05):
         least = cost_on(texts, fixed, best, c)
         print(f"{label}: best fixed k = {best}, {least / len(texts):.1f} passes a text")
         for name, make in controllers.items():
-            cost = cost_on(texts, make(), 5, c)
+            cost = cost_on(texts, make(), k=5, c=c)
             print(f"    {name:<22} {cost / len(texts):>6.1f}   {100 * (cost / least - 1):+.1f} %")
 
 
-print_regret({"k + 2 or k - 1": lambda: plus_two_minus_one, "mine": lambda: my_controller})
+print_regret({"k + 2 or k - 1": lambda: plus_two_minus_one, "mine": my_controller})
 
 # %% [markdown]
 # <details><summary>Idea</summary>

@@ -39,11 +39,11 @@ LEVIATHAN_2_4 = [
 ]
 
 # Chen et al. 2023 (arXiv 2302.01318), table 1, Chinchilla 70 B: task, ms a token alone, ms a token
-# with the draft, and the speedup it prints.
+# with the draft, and the speedup it prints. Its sampling is nucleus sampling.
 CHEN_1 = [
-    ("XSum, nucleus", 14.1, 7.52, 1.92),
+    ("XSum, sampled", 14.1, 7.52, 1.92),
     ("XSum, greedy", 14.1, 7.00, 2.01),
-    ("HumanEval, nucleus", 14.1, 5.73, 2.46),
+    ("HumanEval, sampled", 14.1, 5.73, 2.46),
 ]
 
 
@@ -82,6 +82,16 @@ def traces(draft: str) -> list[list[int]]:
     Raises KeyError for another name.
     """
     return [[int(tick) for tick in text] for text in recorded()["traces"][draft]]
+
+
+def one_log(logs) -> tuple[list, list]:
+    """Return the logs of several texts as one: (accepted, drafted), each round after round.
+
+    logs  list of pairs (accepted, drafted), as simulate returns them
+    """
+    accepted = [count for log in logs for count in log[0]]
+    drafted = [count for log in logs for count in log[1]]
+    return accepted, drafted
 
 
 def replay(right, controller, k):

@@ -6,6 +6,8 @@ from matplotlib.ticker import NullLocator
 from specdec.figures import BLUE, GREEN, GREY, ORANGE, SKY, axes
 
 COLOURS, MARKERS = [BLUE, ORANGE, GREEN], ["o", "s", "^"]
+HOLLOW = {"o": "○", "s": "□", "^": "△"}
+FILLED = {"o": "●", "s": "■", "^": "▲"}
 
 
 def formula_and_simulation(ks, series) -> plt.Figure:
@@ -18,21 +20,18 @@ def formula_and_simulation(ks, series) -> plt.Figure:
         series, COLOURS, MARKERS, strict=False
     ):
         ax.plot(ks, formula, color=colour, linewidth=1.6)
-        ax.errorbar(ks, means, [2 * e for e in errors], fmt=marker, color=colour, capsize=4,
-                    markersize=6)  # fmt: skip
+        ax.errorbar(ks, means, [2 * e for e in errors], fmt=marker, color=colour, capsize=6,
+                    markersize=8, markerfacecolor="none")  # hollow: the bars show  # fmt: skip
         place = max(formula[-1], means[-1])
-        ax.text(ks[-1] + 0.2, place, f"{marker_sign(marker)} {label}", color=GREY, va="center")
+        ax.text(ks[-1] + 0.3, place, f"{HOLLOW[marker]} {label}", color=GREY, va="center",
+                fontsize=11)  # fmt: skip
     ax.set_xlabel("k, drafted tokens")
-    ax.set_title("line: formula    mark: played, ± 2 standard errors", fontsize=10, color=GREY)
+    ax.set_title("line: formula    mark: played, ± 2 standard errors", fontsize=11, color=GREY)
     ax.set_ylabel("tokens a pass")
     ax.set_xlim(min(ks) - 0.4, max(ks) + 0.3 * len(ks))
     ax.set_xticks(list(ks))
     ax.set_ylim(0, None)
     return figure
-
-
-def marker_sign(marker: str) -> str:
-    return {"o": "●", "s": "■", "^": "▲"}[marker]
 
 
 def ticks_along(rows, count: int) -> plt.Figure:
@@ -44,7 +43,7 @@ def ticks_along(rows, count: int) -> plt.Figure:
     figure, ax = axes(9.2, 0.5 + 0.45 * len(rows))
     ax.set_axis_off()
     for number, (label, ticks) in enumerate(rows):
-        ax.text(-1, -number, label, color=GREY, fontsize=10, ha="right", va="center")
+        ax.text(-1, -number, label, color=GREY, fontsize=11, ha="right", va="center")
         for place, tick in enumerate(ticks[:count]):
             if tick:
                 ax.add_patch(plt.Rectangle((place, -number - 0.3), 0.72, 0.6, color=SKY))
@@ -63,11 +62,12 @@ def speedup_over_batch(batches, series) -> plt.Figure:
     """
     figure, ax = axes(7.2, 3.4)
     ax.axhline(1, color=GREY, linewidth=1, linestyle=":")
-    ax.text(batches[0], 1.03, "plain decoding", color=GREY, fontsize=9)
+    ax.annotate("plain decoding", (batches[0], 1), (0, 6), textcoords="offset points",
+                color=GREY, fontsize=11)  # fmt: skip
     for (label, speeds), colour, marker in zip(series, COLOURS, MARKERS, strict=False):
         ax.plot(batches, speeds, color=colour, marker=marker, linewidth=2)
-        ax.text(batches[-1] * 1.12, speeds[-1], f"{marker_sign(marker)} {label}", color=GREY,
-                va="center")  # fmt: skip
+        ax.text(batches[-1] * 1.12, speeds[-1], f"{FILLED[marker]} {label}", color=GREY,
+                va="center", fontsize=11)  # fmt: skip
     ax.set_xscale("log", base=2)
     ax.set_xticks(batches, [str(batch) for batch in batches])
     ax.xaxis.set_minor_locator(NullLocator())

@@ -52,4 +52,4 @@ def measure_batches(k: int, batches, draft: str = "draft_distilled") -> list[tup
 
 def repeats(batch: int) -> int:
     """Return how often to time a pass: small ones are disturbed most, and cost least."""
-    return max(3, 40 // batch)
+    return max(3, 12 // batch)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from specdec.metrics import acceptance_rate_by_output
+from specdec.reference.lesson_01 import expected_tokens
 from specdec.values import plain, show
 
 from .core import Case, CheckFailed, Mistake, NotWrittenYet, blame_helper, call_text, run_cases
@@ -12,6 +13,7 @@ from .lesson_01 import A_WHY
 C_WHY = "c is a cost, 0 or more"
 K_WHY = "k is negative"
 V_WHY = "a pass costs something: verify_cost is above 0"
+SLACK = 1e-12  # speedups that differ by less are equal
 BROKEN_SPEEDUP = "First repair speedup: it fails its own check, and this function calls it."
 
 
@@ -97,11 +99,11 @@ def check_speedup(speedup, cases=SPEEDUP_CASES) -> None:
 # --- optimal_k ---------------------------------------------------------------------------------
 
 
-def _best(ks: Sequence[int], worth: Callable):
+def _best(ks: Sequence[int], worth: Callable, slack=SLACK):
     """Return the first k with the largest worth(k), with the slack that rounding needs."""
     best = None
     for k in ks:
-        if best is None or worth(k) > worth(best) + 1e-12:
+        if best is None or worth(k) > worth(best) + slack:
             best = k
     return best
 
@@ -139,6 +141,12 @@ OPTIMAL_MISTAKES = [
         lambda a, c, k_max: _best(range(k_max, -1, -1), lambda k: _speed(a, k, c)),
     ),
     Mistake(
+        "a tie is lost to rounding. Two speedups that differ by less than 1e-12 count as equal.",
+        lambda a, c, k_max: _best(
+            range(k_max + 1), lambda k: expected_tokens(a, k) / (k * c + 1), slack=0
+        ),
+    ),
+    Mistake(
         "it returns the speedup. The k that gives it is wanted.",
         lambda a, c, k_max: max(_speed(a, k, c) for k in range(k_max + 1)),
     ),
@@ -169,6 +177,7 @@ OPTIMAL_CASES = [
 OPTIMAL_EDGES = [
     Case((0.5, 0.5, 6), 0),
     Case((0.25, 0.25, 3), 0),
+    Case((0.15, 0.15, 4), 0),
     Case((1, 1, 5), 0),
     Case((0.9, 0.02, 0), 0),
     Case((0.9, 0.02, 1), 1),
@@ -349,6 +358,11 @@ SIMULATE_MISTAKES = [
         lambda r, k: _walk(r, k, step=lambda a, d: a + (a < d or d == 0)),
     ),
     Mistake(
+        "the target's own token is forgotten: the next round starts after the accepted tokens "
+        "and that one.",
+        lambda r, k: _walk(r, k, step=lambda a, d: max(a, 1)),
+    ),
+    Mistake(
         "the next round starts after all k guesses, also when some were thrown away. It starts "
         "after the accepted ones and the target's own token.",
         lambda r, k: _walk(r, k, step=lambda a, d: k + 1),
@@ -453,14 +467,14 @@ PLACES = 6  # decimal places that are compared
 
 def _solve(needed: float, tokens: Callable, most: float) -> float | None:
     """Return the a in 0..1 from which tokens(a) >= needed; None when tokens(1) is below."""
-    if needed > most:
+    if needed > most + SLACK:
         return None
     low, high = 0.0, 1.0
-    if tokens(low) >= needed:
+    if tokens(low) >= needed - SLACK:
         return 0.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if tokens(middle) >= needed else (middle, high)
+        low, high = (low, middle) if tokens(middle) >= needed - SLACK else (middle, high)
     return high
 
 
@@ -469,6 +483,10 @@ def _even(k, needed):
 
 
 BREAK_EVEN_MISTAKES = [
+    Mistake(
+        "the exact answer is 1, and rounding hides it. Count a speedup from 1 - 1e-12 on as 1.",
+        lambda k, c, v=1.0: _even(k, k * c + v) if _speed(1, k, c, v) >= 1 else None,
+    ),
     Mistake(
         "where even a = 1 is too little it returns 1. Return None.",
         lambda k, c, v=1.0: 1.0 if _even(k, k * c + v) is None else _even(k, k * c + v),
@@ -514,6 +532,7 @@ BREAK_EVEN_CASES = [
     Case((3, 0.125, 1.5), 0.5),
     Case((6, 0.04, 1.1), 0.253782),
     Case((4, 1.0, 1.5), None),
+    Case((5, 0.81, 1.95), 1.0),
     Case((3, 0.0, 1.0), 0.0),
     Case((0, 0.3, 1.0), 0.0),
     Case((0, 0.3, 1.25), None),

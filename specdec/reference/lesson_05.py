@@ -33,7 +33,8 @@ def optimal_k(a, c, k_max):
     c      cost of one draft step in plain passes, >= 0
     k_max  the longest draft to try, >= 0; k_max itself is allowed
 
-    A pass costs 1, however many places it reads. Of equally fast k the smallest is returned.
+    A pass costs 1, however many places it reads. Of equally fast k the smallest is returned;
+    speedups that differ by less than 1e-12 count as equal, since a computer rounds.
     Raises ValueError when k_max is negative, and for a and c as in speedup.
     """
     if k_max < 0:
@@ -107,17 +108,19 @@ def break_even(k, c, verify_cost=1.0):
     k, c, verify_cost  as in speedup
 
     Returns the smallest a, 0 <= a <= 1, with speedup(a, k, c, verify_cost) >= 1, right to 6
-    places after the decimal point; None when even a = 1 is too little.
+    places after the decimal point; None when even a = 1 is too little. A speedup from 1 - 1e-12
+    on counts as 1, since a computer rounds.
     Raises ValueError for k, c and verify_cost as speedup does.
     """
-    if speedup(1, k, c, verify_cost) < 1:
+    enough = 1 - 1e-12
+    if speedup(1, k, c, verify_cost) < enough:
         return None
-    if speedup(0, k, c, verify_cost) >= 1:
+    if speedup(0, k, c, verify_cost) >= enough:
         return 0.0
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        if speedup(middle, k, c, verify_cost) >= 1:
+        if speedup(middle, k, c, verify_cost) >= enough:
             high = middle
         else:
             low = middle

@@ -14,6 +14,7 @@ from specdec.costs import (
     batch_verify_cost,
     cost_on,
     fixed,
+    one_log,
     paper_table,
     plus_two_minus_one,
     recorded,
@@ -28,6 +29,7 @@ from specdec.reference import lesson_05 as reference
 from specdec.reference.lesson_01 import expected_tokens, speculative_generate
 from specdec.stopwatch import measure_batches, time_pass
 from specdec.toys import CAT_TEXT, look_back_target, one_word_draft
+from specdec.worlds import fit_sentence, worlds_of_ticks, worse_by_place
 
 DRAFTS = ("draft", "draft_distilled")
 
@@ -47,7 +49,7 @@ def test_the_papers_tables_are_reproduced(record_property):
         "Leviathan, table 2, translation, T5-large, temperature 1: speed",
         "Leviathan, table 2, summary, T5-large, temperature 1: speed",
     ]
-    assert verdicts["Chen, table 1, XSum, nucleus: speed"] == "no"
+    assert verdicts["Chen, table 1, XSum, sampled: speed"] == "no"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +119,46 @@ def test_the_log_of_whole_rounds_misleads_the_formula():
     assert (rate, length, alpha) == (0.5, 3.0, 0.8)
     assert expected_tokens(rate, 4) == pytest.approx(1.94, abs=5e-3)
     assert expected_tokens(alpha, 4) == pytest.approx(3.36, abs=5e-3)
+
+
+def test_totals_do_not_tell_alpha():
+    some, others = ([3, 3, 2, 0], [3] * 4), ([2, 2, 2, 2], [3] * 4)
+    assert reference.estimate_acceptance(*some) == pytest.approx((2 / 3, 3, 0.8))
+    assert reference.estimate_acceptance(*others) == pytest.approx((2 / 3, 3, 2 / 3))
+
+
+def test_a_break_even_of_exactly_one_is_found_despite_rounding():
+    assert reference.speedup(1, 5, 0.81, 1.95) < 1
+    assert reference.break_even(5, 0.81, 1.95) == pytest.approx(1, abs=1e-7)
+
+
+def test_in_every_world_the_rate_is_a_worse_a_than_alpha():
+    logs = [reference.simulate(ticks, 4) for ticks in worlds_of_ticks(seed=6).values()]
+    logs.append(worse_by_place([0.9, 0.8, 0.7, 0.6], seed=6))
+    for log in logs:
+        rate, length, alpha = reference.estimate_acceptance(*log)
+        gaps = [abs(expected_tokens(a, 4) - length) for a in (rate, alpha)]
+        assert gaps[0] > 2 * gaps[1]
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ([2.1, 2.9], "0 lie above the line by more than 2 standard errors, 0 below. These texts"),
+        ([2.3, 3.0], "1 lie above the line by more than 2 standard errors, 0 below. So the formula "
+         "promises too little"),
+        ([2.0, 2.7], "0 lie above the line by more than 2 standard errors, 1 below. So the formula "
+         "promises too much"),
+        ([2.3, 2.7], "1 lie above the line by more than 2 standard errors, 1 below. So the formula "
+         "errs on both sides"),
+    ],
+)  # fmt: skip
+def test_the_sentence_about_the_fit_follows_from_the_marks(means, said):
+    assert fit_sentence([2.0, 3.0], means, [0.1, 0.1]).startswith(f"of 2 marks {said}")
+
+
+def test_logs_of_texts_are_joined_in_order():
+    assert one_log([([3, 0], [3, 3]), ([], []), ([1], [2])]) == ([3, 0, 1], [3, 3, 2])
 
 
 def test_the_estimate_finds_the_alpha_that_it_was_played_with():
