@@ -115,22 +115,25 @@ def test_the_player_by_mouse_and_by_keys(lab, untouched):
     assert untouched.cell_count() == cells
 
 
+def answer_of_the_kernel(player):
+    """Wait until the kernel has written or refused, and return the sentence that it gives."""
+    form = player.locator(".sd-own")
+    player.locator(".sd-own:is([data-state=written], [data-state=failed])").wait_for()
+    return form.locator(".sd-live").inner_text()
+
+
 @needs_weights
 def test_a_text_of_ones_own_is_written_by_the_kernel(lab, untouched):
     player = widget(untouched, lab, PLAYER)
     own = player.get_by_label("Or begin a text of your own")
     own.fill("My dear Mr. Bennet, have you heard")
     own.press("Enter")
-    note = player.locator(".sd-live")
-    untouched.page.wait_for_function(
-        "(node) => node.textContent.startsWith('Written')", arg=note.element_handle()
-    )
+    assert answer_of_the_kernel(player).startswith("Written")
     assert "My dear Mr. Bennet" in player.locator(".sd-start").inner_text()
     own.fill("no " * 600)
     player.get_by_role("button", name="Write").click()
-    untouched.page.wait_for_function(
-        "(node) => node.textContent.includes('The model reads 512')", arg=note.element_handle()
-    )
+    player.locator(".sd-own[data-state=failed]").wait_for()
+    assert "The model reads 512" in answer_of_the_kernel(player)
 
 
 def test_the_prediction_locks_the_grid_and_gives_nothing_away(lab, browser):
