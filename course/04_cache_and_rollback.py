@@ -79,7 +79,9 @@ three_programs(target, draft, prompt, n_tokens=40, k=3)
 
 # %% [markdown]
 # Both lines look alike. One of them, forgotten, spoils the text. The other spoils nothing that you
-# can see, and takes the speed away. Nothing raises an error.
+# can see, and takes part of the speed away. Nothing raises an error: these programs count what to
+# forget. The generator that you will write asks its caches what they lack; there a cache that is
+# too long may raise.
 
 # %% [markdown] minutes=5
 # ## Predict first
@@ -545,9 +547,9 @@ print("caches: ", len(target_cache), "and", len(draft_cache), "tokens, before an
 # - Draft k tokens in each round, in the last one too. The guess of a row is its largest logit.
 # - The target makes **one** pass a round, over k + 1 rows: the newest token and the guesses. Only the
 #   first pass has the prompt to read as well.
-# - After each round, the last included, the target's cache holds the text without its newest token.
-#   The draft's holds the same, or one fewer after full acceptance. Each model reads each token of the
-#   text once.
+# - After each round, the last included, no cache holds more than the text without its newest token.
+#   Each cache is cropped to the cut text without its newest token; a cache that is already shorter
+#   stays as it is. No model reads a token of the text twice.
 # - The two caches come in empty. Use `len(cache)` and `cache.crop(n)`; the caches of the check have
 #   no other way to be changed. `catch_up`, `verify_greedy` and `cut_at_eos` are yours to call.
 # - `n_tokens` and `k` may be 0; with k = 0 the draft is not asked. If one is negative: `ValueError`.
@@ -832,7 +834,8 @@ show(
 #   4: It is sound after a full acceptance. An empty cache would hurt there too.
 
 # %% [markdown] minutes=2
-# Now the code. Read each of the four beside the right one, and find the line. In the real programs:
+# Now the code, when you have answered. The four cells below the right one are folded: open one at a
+# time, and find the line. In the real programs:
 # [mlx-lm](https://github.com/ml-explore/mlx-lm/pull/1109) let a trim do nothing where a cache could
 # not be cut, [mlxcel](https://github.com/lablup/mlxcel/issues/994) trimmed the draft by the target's
 # count, in [vLLM](https://github.com/vllm-project/vllm/pull/5765) the draft lacked a token after a
@@ -841,13 +844,13 @@ show(
 
 # %% include="specdec/cache_bugs.py:roll_back"
 
-# %% include="specdec/cache_bugs.py:program_1"
+# %% folded=true include="specdec/cache_bugs.py:program_1"
 
-# %% include="specdec/cache_bugs.py:program_2"
+# %% folded=true include="specdec/cache_bugs.py:program_2"
 
-# %% include="specdec/cache_bugs.py:program_3"
+# %% folded=true include="specdec/cache_bugs.py:program_3"
 
-# %% include="specdec/cache_bugs.py:program_4"
+# %% folded=true include="specdec/cache_bugs.py:program_4"
 
 # %% [markdown]
 # One more detector, the cheapest there is. **Use the target as its own draft.** A right program
@@ -986,10 +989,10 @@ print_recorded()
 #       - {text: "16 and 16", reason: "The draft says its last guess, it does not read it."}
 #       - {text: "15 and 15", reason: "The target read all three guesses and the newest token before them."}
 #       - {text: "17 and 16", reason: "The bonus came out of the pass. No model has read it yet."}
-#   - prompt: A program forgets to roll back the draft's cache. What do you see?
+#   - prompt: A program that counts, as the four above do, forgets to roll back the draft's cache. What do you see?
 #     choices:
 #       - {text: "A wrong text", reason: "The target has the last word on each token, and its cache is right."}
-#       - {text: "An error", reason: "A cache that is too long raises nothing."}
+#       - {text: "An error", reason: "Not in a program that counts: it feeds what is new and never looks at the length. With catch_up it may raise."}
 #       - {text: "The right text, in more passes", right: true, reason: "The draft answers another text, so fewer of its guesses are accepted."}
 #       - {text: "The right text, just as fast", reason: "Its guesses follow tokens that are not in the text, and most are wrong."}
 #   - prompt: The position of a token is taken from `len(cache)`. The cache holds two rejected tokens too many. What else goes wrong?
@@ -1031,17 +1034,16 @@ print_recorded()
 # %% [markdown] minutes=1
 # ## Common mistakes
 #
-# | mistake | what comes out |
+# | mistake | what comes out, in a program that counts |
 # |---|---|
 # | the target's cache keeps rejected guesses | another text |
 # | the draft's cache keeps them | the right text, in more passes |
 # | the draft lacks its last guess | the right text; acceptance falls after full acceptance |
-# | one too many forgotten, by counting | target: another text; draft: more passes |
-# | a cache is emptied instead of rolled back | with `catch_up` slow; without, few guesses accepted |
 # | the crop comes before the cut at eos | caches longer than the text |
 # | the last k rows instead of k + 1 | no bonus, or answers that are one place off |
 #
-# Most of these print the right text. Passes, rows, lengths and acceptance by position show them.
+# With `catch_up` a cache that keeps too much may raise ValueError instead. Several of these print the
+# right text. Passes, rows, lengths and acceptance by position show them.
 #
 # ## When it breaks
 #

@@ -195,6 +195,12 @@ KV_CACHE = _wrong(
         (KEY_CUT, KEY_CUT.replace("[:, :length]", "[:length]")),
         (VALUE_CUT, VALUE_CUT.replace("[:, :length]", "[:length]")),
     ),
+    (
+        "breaks at 0 when it is empty",
+        r"cache\.crop\(1\)  \(ValueError, as it should\)\n  cache\.crop\(0\)\n    gave    TypeError",
+        ("            if self.keys[layer] is not None:\n                self.keys[layer] =",
+         "            if True:\n                self.keys[layer] ="),
+    ),
     ("refuses nothing", r"a length out of range is not refused", (RANGE, "if False:")),
     (
         "lets a length below 0 pass",
@@ -441,6 +447,16 @@ SPECULATIVE = _wrong(
         (CROPS, ""),
     ),
     (
+        "does not roll back the draft",
+        r"Before pass \d+ the draft's cache held \d+ tokens?, and the last .* rejected guesses",
+        (CROPS, TARGET_CROP),
+    ),
+    (
+        "crops the draft without min",
+        r"After full acceptance the draft's cache is one shorter; leave it",
+        (CROPS, TARGET_CROP + "        draft_cache.crop(len(tokens) - 1)\n"),
+    ),
+    (
         "does not roll back the target",
         r"the target's cache held|the cache holds",
         (CROPS, DRAFT_CROP),
@@ -564,7 +580,7 @@ SPECULATIVE = _wrong(
     ),
     (
         "counts after the cut",
-        r"accepted +\[",
+        r"The count is taken after the cut",
         ("        accepted.append(len(emitted) - 1)\n", ""),
         (
             "        tokens += emitted\n",

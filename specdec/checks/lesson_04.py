@@ -405,7 +405,7 @@ def _told(scenario: Scenario, got: list) -> list[str]:
     for step, is_, want in zip(scenario.steps, got, scenario.want, strict=True):
         text = str(step) if isinstance(step, Length) else f"cache.{step}"
         if same(is_, want):
-            lines.append(f"  {text}")
+            lines.append(f"  {text}" + "  (ValueError, as it should)" * (want == "ValueError"))
             continue
         return [*lines, f"  {text}", f"    gave    {_shown(is_)}", f"    wanted  {_shown(want)}"]
     return lines
@@ -502,6 +502,7 @@ class WatchedCache:
     def __init__(self, model):
         self._cache: ModelCache = model.new_cache()
         self.tokens: list[int] = []
+        self.refused_length = 0  # a crop asked for more than the cache held
 
     def __len__(self):
         return len(self._cache)
@@ -512,6 +513,8 @@ class WatchedCache:
 
     def crop(self, length):
         """As in KVCache."""
+        if length > len(self.tokens):
+            self.refused_length = length
         self._cache.crop(length)
         self.tokens = self.tokens[:length]
 
@@ -937,7 +940,9 @@ def _text_cause(run: Run) -> str:
     if error is not None and not isinstance(error, ValueError):
         return ""
     from_cache = _cache_cause_of(run)
-    if from_cache or error is not None:
+    if error is not None:
+        return from_cache or _draft_error_cause(run)
+    if from_cache:
         return from_cache
     if run.pair is None:
         return "Return a pair: the list of new tokens, and the list of accepted counts."
@@ -980,6 +985,28 @@ def _cache_cause_of(run: Run) -> str:
     return ""
 
 
+def _draft_error_cause(run: Run) -> str:
+    """Say what the draft's cache held when the generator raised, where that explains it."""
+    cache, rounds = run.draft.cache, len(run.target.passes)
+    if cache.refused_length:
+        return (
+            f"The draft's cache held {len(cache)} tokens, and a crop asked for "
+            f"{cache.refused_length}. After full acceptance the draft's cache is one shorter; "
+            "leave it."
+        )
+    if not 0 < rounds < len(run.want.starts):
+        return ""
+    true = run.want.starts[rounds] + run.want.proposed[rounds]
+    rejected = len(cache) - _common(cache.tokens, true)
+    if not rejected:
+        return ""
+    are = "the last is" if rejected == 1 else f"the last {rejected} are"
+    return (
+        f"Before pass {rounds + 1} the draft's cache held {count(len(cache), 'token')}, and {are} "
+        "not in the text: rejected guesses. Crop the draft's cache too."
+    )
+
+
 def _common(a, b) -> int:
     same_ = 0
     while same_ < min(len(a), len(b)) and a[same_] == b[same_]:
@@ -996,7 +1023,7 @@ def check_speculative_generate_cached_caches(generate, helpers=None, cases=CACHE
             cause = (
                 _blame(generate, helpers)
                 or _text_cause(run)
-                or "First repair the text; the check above is about it."
+                or "First repair the text; the first check is about it."
             )
             raise CheckFailed(f"✗ {case.text}\n  {_gave(run)}\n{cause}")
         fault = _cache_fault(run)
@@ -1105,7 +1132,16 @@ def _accepted_fault(run: Run) -> str:
     text = f"  accepted  {show(accepted)}\n  wanted    {show(want)}"
     if accepted == [a + 1 for a in want]:
         return text + "\nThe target's own token is counted too. It is emitted, not accepted."
+    if accepted == _counted_after_cut(run):
+        return text + "\nThe count is taken after the cut. Take it before the round is cut."
     return text
+
+
+def _counted_after_cut(run: Run) -> list[int]:
+    """The counts of a generator that takes them from the cut round."""
+    lengths = [len(start) for start in run.want.starts]
+    ends = [*lengths[1:], len(run.case.prompt) + len(run.want.tokens)]
+    return [end - start - 1 for start, end in zip(lengths, ends, strict=True)]
 
 
 def _held_at_end(name: str, run: Run, text: list) -> str:

@@ -101,8 +101,9 @@ def speculative_generate_cached(
     eos                        token that ends the text, or None
 
     In each round the target makes one pass; with 1 + k rows, but for the first round, where it
-    reads the prompt too. After each round, the target's cache holds all tokens of the text but the
-    newest; the draft's holds the same, or one fewer when all k guesses were accepted.
+    reads the prompt too. After each round, the last included, each cache is cropped to the cut text
+    without its newest token; a cache that is already shorter stays as it is. No model reads a token
+    of the text twice.
 
     Returns (token_ids, accepted): the list of new tokens, n_tokens of them or fewer when eos ends
     the text, and a list with the number of accepted guesses of each round, counted before any cut.
