@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 RUN = $(VENV)/bin/python
 PIP = $(RUN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help lab test soak bench build check demo reset update lint lock clean
+.PHONY: help lab test engines soak bench build check demo reset update lint lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
@@ -27,6 +27,11 @@ $(VENV)/developer: $(VENV)/learner
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
+$(VENV)/engines: $(VENV)/developer
+	@echo "Installing the engines to compare with ..."
+	@$(PIP) -e '.[dev,engines]'
+	@touch $@
+
 lab: $(VENV)/learner  ## open JupyterLab at lesson 1 (LAB_ARGS="--no-browser --port=8890")
 	@$(RUN) -m specdec lab $(LAB_ARGS)
 
@@ -38,6 +43,8 @@ soak: $(VENV)/developer  ## the long tests: every known answer graded, 50 power 
 
 bench: $(VENV)/developer  ## measure grading beside nbgrader and otter (BENCH_ARGS="whole")
 	@$(RUN) benchmarks/grading/measure.py $(BENCH_ARGS)
+
+engines: $(VENV)/engines  ## install torch and transformers, for the tests that need them
 
 build: $(VENV)/developer  ## build lessons/ and solutions/ from course/ (LESSON=01)
 	@$(RUN) -m tools.build all $(LESSON)
