@@ -412,8 +412,8 @@ for task, draft, temperature, k, a, c, _, measured in LEVIATHAN_2_4:
 # costs five times as much, and k of them are paid in every round, accepted or not.
 #
 # That explains a part only. The formula gives the large draft 2.50; measured was 1.7. It puts T5-base
-# just ahead of T5-small, 3.25 against 3.16; measured were 2.8 and 3.4. And five of the six summaries
-# ran faster than the formula says, by 0.2 or more. So a, c and k are not all that a clock sees. Let the
+# just ahead of T5-small, 3.25 against 3.16; measured were 2.8 and 3.4. And all six summaries ran faster
+# than the formula says, four by about 0.4 or more. So a, c and k are not all that a clock sees. Let the
 # formula say what to try, and a stopwatch decide.
 
 # %% [markdown]
