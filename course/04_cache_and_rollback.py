@@ -15,7 +15,8 @@
 # **A guess is turned down. What has to be undone?**
 #
 # {{minutes}} minutes: part A, the cache, takes {{minutes_A}}; part B, the generator, four bugs and
-# the clock, takes {{minutes_B}}. The place to stop is marked · {{points}} points.
+# the clock, takes {{minutes_B}}. If slices of arrays are new to you, allow a quarter more. The place to
+# stop is marked · {{points}} points.
 # You need lesson 1, and from lesson 2 that one pass over T tokens gives T answers. NumPy helps:
 # slices, and `np.concatenate`.
 
@@ -87,11 +88,11 @@ three_programs(target, draft, prompt, n_tokens=40, k=3)
 # ## Predict first
 #
 # Before a round both caches hold 7 tokens, `A` to `G`. The text has one more, `H`: the newest token,
-# which no model has read yet. The draft guesses 4 tokens. Then the target reads `H` and the guesses
+# which no model has read yet. The draft guesses 4 tokens, `w` to `z`. Then the target reads `H` and these
 # in one pass: its cache holds 12 now. The draft has read `H` and three of its own guesses. It never
 # read the fourth, it only said it: 11.
 #
-# Two guesses are accepted, `i` and `j`. The target adds a token of its own, ★.
+# Two guesses are accepted, `w` and `x`. The target adds a token of its own, ★.
 # **How many tokens must each cache hold before the next round?** Choose below. Then step through
 # rounds of your own: set how many guesses are accepted, say both lengths, and press the button. When
 # the right rollback holds no more surprises, try the wrong ones.
@@ -106,14 +107,14 @@ three_programs(target, draft, prompt, n_tokens=40, k=3)
 # question: The target's cache holds 12 tokens, the draft's 11. What must they hold after the round?
 # choices:
 #   - text: "12 and 11, as they are"
-#     reason: Then they hold k, and the target's l too, which are not in the text. What is read next would follow them.
+#     reason: Then both hold y, and the target's holds z too. Neither is in the text. What is read next would follow them.
 #   - text: "10 and 10"
 #     right: true
-#     reason: A to H, then i and j. ★ is in the text too, but no model has read it yet.
+#     reason: A to H, then w and x. ★ is in the text too, but no model has read it yet.
 #   - text: "9 and 9"
-#     reason: That would forget j, which was accepted and belongs to the text.
+#     reason: That would forget x, which was accepted and belongs to the text.
 #   - text: "7 and 7, as before the round"
-#     reason: That forgets H, i and j. They were read already, and they stay in the text.
+#     reason: That forgets H, w and x. They were read already, and they stay in the text.
 
 # %% [markdown]
 # Code can read the lanes. Run this cell after a step. Before you have chosen, all three are None.
@@ -165,8 +166,9 @@ lanes
 # | catch up | feed a model all tokens that its cache lacks |
 # | p, q | the target and the draft |
 #
-# The cat of lesson 1, with k = 3, starts from one word. Its target's cache holds **4, 5, 8, 12**
-# tokens after the four rounds, always one fewer than the text. It forgets 0, 3, 1 and 0 tokens.
+# The cat of lesson 1, with k = 3, starts from one word. Its four rounds accept 3, 0, 2 and 3 guesses.
+# So its target's cache forgets 0, 3, 1 and 0 tokens, and then holds **4, 5, 8, 12**, always one fewer
+# than the text.
 
 # %% [raw] todo="todo_both_lengths" minutes=1
 # question: |
@@ -209,7 +211,7 @@ three, one = np.ones((2, 3, 4)), np.zeros((2, 1, 4))
 print("joined along axis 1:", np.concatenate([three, one], axis=1).shape)
 print("the first 2 of axis 1:", three[:, :2].shape)
 
-# %% [markdown] card="KVCache" difficulty=3 minutes=10
+# %% [markdown] card="KVCache" difficulty=3 minutes=12
 # Write a class that keeps keys and values, layer by layer. `__init__` is given: a list of arrays for
 # the keys and one for the values, with `None` for a layer that is empty. So is `__repr__`, the text
 # that `print` shows. Three methods are yours: `__len__`, `append` and `crop`.
@@ -225,10 +227,12 @@ print("the first 2 of axis 1:", three[:, :2].shape)
 # | `crop(1)` | nothing | 1, in both layers |
 # | `crop(2)` | ValueError: it holds only 1 | 1 |
 #
-# - The arrays have the shape (kv_heads, T, head_dim). Positions are axis **1**.
+# - The arrays have the shape (kv_heads, T, head_dim): a layer keeps kv_heads keys for each of T
+#   positions, each a row of head_dim numbers. Positions are axis **1**.
 # - `crop(len(cache))` and `crop(0)` are fine. Below 0 or above `len(cache)`: `ValueError`, and
 #   nothing changes.
-# - Two caches must not share what they hold.
+# - Two caches must not share what they hold: no lists that belong to the class. You need not copy the
+#   arrays that you get, and must not write into them.
 
 # %% answer="KVCache"
 
@@ -348,7 +352,7 @@ from specdec.measure import logit_difference
 logit_difference(KVCache, pieces=[20, 1, 8, 19], wrong=5)
 
 # %% [markdown]
-# What is left, below 1e-10, is rounding: the same numbers are added in another order.
+# What is left, about 1e-14, is rounding: the same numbers are added in another order.
 
 # %% [markdown] card="catch_up" difficulty=2 minutes=5
 # A model has a cache that holds the first part of a text. Feed it the rest, in **one** pass, and
@@ -362,7 +366,7 @@ logit_difference(KVCache, pieces=[20, 1, 8, 19], wrong=5)
 #
 # - Call `model(ids, cache)` with an array `ids` of shape (1, T). It returns logits (1, T, V).
 # - The cache grows in the pass by itself. You need not append anything.
-# - Also raise `ValueError` when the cache holds more tokens than the text has.
+# - Nothing is missing when the cache holds as many tokens as the text has, or more: `ValueError`.
 # - `token_ids` is a list; leave it as it is.
 #
 # This small function removes the hardest bug of this lesson. Whatever a rollback took away, too much
@@ -507,8 +511,8 @@ check_cut_at_eos(
 # %% [markdown] part="B"
 # ## Part B: the generator, four bugs, and the clock
 #
-# Your rule of lesson 1 comes back: `verify_greedy(draft, target_next)` returns the accepted guesses
-# and the target's own token. Run this cell to have it.
+# Your rule of lesson 1 comes back: `verify_greedy(draft, target_next)` returns one list: the
+# accepted guesses, then the target's own token. Run this cell to have it.
 
 # %%
 from specdec.reference.lesson_01 import verify_greedy
@@ -768,7 +772,7 @@ check_acceptance_by_position(
 # program that seems to work: for each place, the acceptance in rounds **after a full acceptance**
 # and **after a rejection**. The models are the number pair, of which a right program gets about 0.8
 # at each place. Both look at the last three tokens only, so a fault fades after three. Far places
-# rest on few rounds, so look at the first two.
+# rest on few rounds, as the printed table says, so look at the first two.
 
 # %% free_try="bug_plots"
 from specdec.figures import show
@@ -817,7 +821,7 @@ show(
 # question: |
 #   **In which program does the draft never read its last guess after a full acceptance?**
 # right: 1
-# why: It fails after a full acceptance, at the places that still look back at the hole, and nowhere else.
+# why: It fails after a full acceptance, at the places that still look back at the hole, and a little in the round after that, while the hole is still in view.
 # wrong:
 #   2: Its text is wrong. The draft's cache can't do that.
 #   3: It fails after a rejection as well. There the last guess is not in the text, so nobody misses it.
@@ -862,7 +866,7 @@ from specdec.measure import perfect_draft
 
 perfect_draft(acceptance_by_position)
 
-# %% [markdown] minutes=2
+# %% [markdown] minutes=1
 # ## The clock
 #
 # First, what the cache itself is worth. The trained target writes 30 tokens after a prompt of 24,
@@ -879,11 +883,16 @@ compare_plain(greedy_uncached, greedy_cached, target, prompt, n_tokens=30)
 cache_sizes({"target": target, "draft": draft})
 
 # %% [markdown]
-# So each cache takes 2 × layers × kv_heads × head_dim numbers a token, of 4 bytes here. Real
-# servers hold thousands of tokens for each of many users. They cut the memory into pages and give a
+# So each cache takes 2 × layers × kv_heads × head_dim numbers a token, of 4 bytes here.
+#
+# <details><summary>How real servers keep caches: pages and rings</summary>
+#
+# Servers hold thousands of tokens for each of many users. They cut the memory into pages and give a
 # text as many as it needs (**paged** cache): a rollback only moves the end, and now and then gives a
 # page back. A **ring** cache keeps the newest W positions and writes over the oldest, so a rollback
 # must not go back further than what has been written over: check it, or forbid it.
+#
+# </details>
 
 # %% [markdown] minutes=2
 # ### What does a pass cost?
@@ -907,30 +916,26 @@ show(
 )
 
 # %% [markdown]
-# If your line climbs above 1, a wider pass is not free here. Why? Most of a pass is products of rows
-# with matrices. Look at these alone: one row, four rows in one product, and four rows one after the
-# other, which is what the target would do without speculation.
-
-# %% measured=true
-from specdec.measure import product_costs
-
-product_costs(target)
-
-# %% [markdown]
-# Four rows in one product need the weights once, and still take longer than one row. For one row the
-# library behind NumPy walks through the matrix and adds up. For several it uses another routine, made
-# for big batches: it first copies the matrix into an order that suits it, at each call. And the
-# arithmetic is no longer hidden behind the reading: these matrices are small, and much of them waits
-# in the processor's own memory. Processors with wider vectors (AVX-512) have a third routine for few
-# rows, and the line is nearly level there.
+# If your line climbs above 1, a wider pass is not free here. Stretch 3 shows why.
 
 # %% [markdown] minutes=2
 # ### The race
 #
+<<<<<<< HEAD
 # Your generator against plain decoding with a cache, on two prompts from books that no model was
 # trained on, in one run, for two drafts and three k. The plain draft learnt from text alone; the
+=======
+# Your generator against plain decoding with a cache, on three prompts from books that no model was
+# trained on, in one run, for two drafts and three k. The plain one learnt from text alone; the
+>>>>>>> lesson4fix
 # distilled one learnt to guess what this target says. **Before you run it: how much of what the
 # simple formula promises will the clock keep? All, half, nothing?**
+#
+# That formula, with c, the price of a draft pass in target passes over one row:
+# (1 + a + … + aᵏ) / (1 + k·c). With the price of the wide pass, t(k + 1) / t(1) stands for the 1 below.
+#
+# Three prompts are a small sample. With k = 1 a draft makes few guesses here, so *a* is off by several
+# hundredths either way, and the better draft can come out behind.
 
 # %% free_try="race" measured=true
 from specdec.measure import print_race, race
@@ -965,12 +970,7 @@ show(
 # %% [markdown]
 # So there are two lessons in one plot. A speedup needs a draft that is right *and* a pass that stays
 # cheap when it gets wider. The first you can see in the acceptance. The second depends on the
-# machine, and only the clock shows it. The recorded run of the course, on the machine named above:
-
-# %% measured=true
-from specdec.measure import print_recorded
-
-print_recorded()
+# machine, and only the clock shows it.
 
 # %% [markdown] minutes=2
 # ## Check yourself
@@ -1069,13 +1069,43 @@ print_recorded()
 #    longer, and what must the mask do?
 #    <details><summary>Answer</summary>Cropped to the shorter, text 1 has to read three tokens again.
 #    Kept at the longer, text 2 has three dead positions: the mask must hide them, and its positions
-#    no longer equal the places in the array. Either way nothing is saved but simplicity; real
-#    programs keep a length for each text, and pages.</details>
+#    no longer equal the places in the array. Both are only simpler to write; real programs keep a
+#    length for each text, and pages.</details>
 # 2. Run your generator on a batch by running it once for each text, with caches of their own, on
 #    `[3, 1]` and `[7]` of the number pair. Then give both the *same* two caches. Which of this
 #    lesson's signs tells you that something is wrong?
 #    <details><summary>Answer</summary>The second text starts with a cache that holds the first one:
 #    `catch_up` raises ValueError, or feeds too little, and the text is another one.</details>
+
+# %% [markdown]
+# 3. **Why is a wide pass dearer?** Most of a pass is products of rows with matrices. The next cell takes
+#    these alone: one row, four rows in one product, and four rows one after the other, which is what
+#    the target would do without speculation.
+
+# %% measured=true
+from specdec.measure import product_costs
+
+product_costs(target)
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+#
+# Four rows in one product need the weights once, and still take longer than one row. For one row the
+# library behind NumPy walks through the matrix and adds up. For several it uses another routine, made
+# for big batches: it first copies the matrix into an order that suits it, at each call. And the
+# arithmetic is no longer hidden behind the reading: these matrices are small, and much of them waits
+# in the processor's own memory. Processors with wider vectors (AVX-512) have a third routine for few
+# rows, and the line is nearly level there.
+#
+# </details>
+#
+# 4. **Another machine.** Compare your race with the recorded run of the course. Which step of the
+#    waterfall would differ most?
+
+# %% measured=true
+from specdec.measure import print_recorded
+
+print_recorded()
 
 # %% [markdown]
 # ## Where you are

@@ -20,10 +20,10 @@ def acceptance_panels(panels) -> plt.Figure:
         _line(ax, after_full, BLUE, "o", 9, "-", "after full acceptance")
         _line(ax, after_rejection, ORANGE, "s", 5, "--", "after a rejection")
         ax.set_title(title, fontsize=10, color=GREY)
-        ax.set_xticks(range(1, len(after_full) + 1))
+        ax.set_xticks(range(len(after_full)))
         ax.set_ylim(-0.05, 1.08)
     all_axes[0].set_ylabel("acceptance", color=GREY)
-    figure.supxlabel("place in the draft", fontsize=10, color=GREY, y=0.09)
+    figure.supxlabel("place in the draft, 0 is the first guess", fontsize=10, color=GREY, y=0.09)
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=2, frameon=False, labelcolor=GREY)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
@@ -31,10 +31,10 @@ def acceptance_panels(panels) -> plt.Figure:
 
 
 def _line(ax, shares, colour, marker, size, style, label) -> None:
-    points = [(place, share) for place, share in enumerate(shares, 1) if share is not None]
+    points = [(place, share) for place, share in enumerate(shares) if share is not None]
     places, heights = zip(*points, strict=True) if points else ((), ())
     ax.plot(places, heights, color=colour, marker=marker, markersize=size, linestyle=style,
-            label=label)  # fmt: skip
+            label=label, clip_on=False)  # fmt: skip
 
 
 def pass_costs(here: dict, recorded: dict) -> plt.Figure:

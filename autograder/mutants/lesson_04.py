@@ -197,9 +197,11 @@ KV_CACHE = _wrong(
     ),
     (
         "breaks at 0 when it is empty",
-        r"cache\.crop\(1\)  \(ValueError, as it should\)\n  cache\.crop\(0\)\n    gave    TypeError",
-        ("            if self.keys[layer] is not None:\n                self.keys[layer] =",
-         "            if True:\n                self.keys[layer] ="),
+        r"crop\(1\)  \(ValueError, as it should\)\n  cache\.crop\(0\)\n    gave    TypeError",
+        (
+            "            if self.keys[layer] is not None:\n                self.keys[layer] =",
+            "            if True:\n                self.keys[layer] =",
+        ),
     ),
     ("refuses nothing", r"a length out of range is not refused", (RANGE, "if False:")),
     (

@@ -597,7 +597,7 @@ def check_catch_up(catch_up, cases=CATCH_UP_CASES, refused=CATCH_UP_REFUSED) -> 
         if not isinstance(got["error"], ValueError) or got["fed"]:
             raise CheckFailed(
                 f"✗ {_catch_up_call(case)}\n  {_did(got)}\n  wanted    ValueError and no pass, "
-                "since the cache lacks nothing"
+                "since nothing is missing"
             )
     print(
         f"✓ catch_up: {count(len(cases) + len(refused), 'case')} right. Each feeds what is "

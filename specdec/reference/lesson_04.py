@@ -15,12 +15,13 @@ class KVCache:
     KVCache(num_layers)          an empty cache; layers are numbered from 0
     append(layer, keys, values)  adds T positions to one layer. Both arrays have the shape
                                  (kv_heads, T, head_dim). Returns (keys, values) of all positions
-                                 that the layer now holds, oldest first
+                                 that the layer now holds, oldest first. It need not copy the
+                                 arrays it gets, and must not write into them
     crop(length)                 keeps the first `length` positions of every layer. Raises
                                  ValueError for a length below 0 or above len(cache)
     len(cache)                   positions that the last layer holds; 0 when it is new
 
-    In a pass the model calls append once for each layer, in order. The arrays are not changed.
+    In a pass the model calls append once for each layer, in order. Two caches share no lists.
     """
 
     def __init__(self, num_layers):
@@ -65,7 +66,7 @@ def catch_up(model, cache, token_ids):
 
     Returns an array (T, V), T = len(token_ids) - len(cache): row i is the model's answer after
     missing token i, so the last row is about the token that comes next.
-    Raises ValueError when the cache lacks nothing.
+    Raises ValueError when nothing is missing: the cache holds as many tokens as the text, or more.
     """
     missing = token_ids[len(cache) :]
     if len(missing) == 0:

@@ -8,14 +8,15 @@ function tokenAt(position) {
   return String.fromCharCode("A".charCodeAt(0) + position);
 }
 
-function guessAt(position) {
-  return String.fromCharCode("a".charCodeAt(0) + position);
+// The letters of k drafted tokens; the last is z.
+function guessLetters(k) {
+  return Array.from({ length: k }, (_, i) => String.fromCharCode("z".charCodeAt(0) - k + 1 + i));
 }
 
 // What text and caches hold at each step; twin of `stages` in Python.
 export function stages(length, k, accepted, rollback) {
   const text = Array.from({ length: length + 1 }, (_, i) => [tokenAt(i), "text"]);
-  const letters = Array.from({ length: k }, (_, i) => guessAt(length + 1 + i));
+  const letters = guessLetters(k);
   const open = letters.map((letter) => [letter, "guess"]);
   const judged = letters.map((letter, i) => [letter, i < accepted ? "accepted" : "rejected"]);
   const kept = judged.slice(0, accepted);

@@ -95,9 +95,9 @@ def token_at(position):
     return chr(ord("A") + position)
 
 
-def guess_at(position):
-    """Return the letter of a drafted token, a small one."""
-    return chr(ord("a") + position)
+def guess_letters(k):
+    """Return the letters of k drafted tokens, small ones; the last is z."""
+    return [chr(ord("z") - k + 1 + i) for i in range(k)]
 
 
 def stages(length, k, accepted, rollback):
@@ -110,7 +110,7 @@ def stages(length, k, accepted, rollback):
     Each of the three is a list of [token, mark] with a mark out of MARKS.
     """
     text = [[token_at(i), "text"] for i in range(length + 1)]
-    letters = [guess_at(length + 1 + i) for i in range(k)]
+    letters = guess_letters(k)
     open_ = [[letter, "guess"] for letter in letters]
     judged = [
         [letter, "accepted" if i < accepted else "rejected"] for i, letter in enumerate(letters)

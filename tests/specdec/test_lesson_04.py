@@ -258,6 +258,17 @@ def test_the_race_compares_the_same_texts(capsys):
     assert "a pass of 3 rows costs 1.60 passes of one" in said
 
 
+@pytest.mark.parametrize(("seconds", "disagrees"), [(6.0, False), (4.1, False), (3.9, True)])
+def test_a_clock_faster_than_the_prices_allow_is_called_a_disagreement(seconds, disagrees, capsys):
+    plain = measure.Result("", 0, seconds=4 * 3 / 2.3)
+    result = measure.Result("d", 3, seconds=seconds, tokens=12, accepted=[3, 0, 2, 3])
+    costs = {1: 1.0, 4: 2.0}
+    measure.explain(measure.steps(result, plain, costs, 0.1), result, plain, costs)
+    said = capsys.readouterr().out
+    assert ("the timings disagree; run again when the machine is quieter" in said) == disagrees
+    assert ("the rest: prompts" in said) != disagrees
+
+
 def test_an_empty_race_says_what_is_missing():
     with pytest.raises(NotImplementedError, match="speculative_generate_cached"):
         measure.find([], "plain draft", 3)
@@ -278,7 +289,7 @@ def test_the_recorded_run_has_what_the_lesson_shows(capsys):
         {"acceptance", "simple", "with_pass_cost", "ratio"} <= set(row) for row in shown if row["k"]
     )
     measure.print_recorded()
-    assert "best plain decoder" in capsys.readouterr().out
+    assert "best without a draft" in capsys.readouterr().out
 
 
 def test_fused_matrices_give_the_same_logits():

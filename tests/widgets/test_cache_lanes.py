@@ -153,7 +153,7 @@ def test_the_still_twin_says_what_it_shows(monkeypatch):
     data, metadata = lanes._repr_mimebundle_()
     alt = metadata["image/png"]["alt"]
     assert data["text/plain"] == alt
-    assert "Target's cache, holds 10: A, B, C, D, E, F, G, H, i accepted, j accepted." in alt
+    assert "Target's cache, holds 10: A, B, C, D, E, F, G, H, w accepted, x accepted." in alt
     assert "✓ B. 10 and 10: All that was read and stays." in alt
 
 
