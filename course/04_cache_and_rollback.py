@@ -921,20 +921,15 @@ show(
 # %% [markdown] minutes=2
 # ### The race
 #
-<<<<<<< HEAD
 # Your generator against plain decoding with a cache, on two prompts from books that no model was
-# trained on, in one run, for two drafts and three k. The plain draft learnt from text alone; the
-=======
-# Your generator against plain decoding with a cache, on three prompts from books that no model was
 # trained on, in one run, for two drafts and three k. The plain one learnt from text alone; the
->>>>>>> lesson4fix
 # distilled one learnt to guess what this target says. **Before you run it: how much of what the
 # simple formula promises will the clock keep? All, half, nothing?**
 #
 # That formula, with c, the price of a draft pass in target passes over one row:
 # (1 + a + … + aᵏ) / (1 + k·c). With the price of the wide pass, t(k + 1) / t(1) stands for the 1 below.
 #
-# Three prompts are a small sample. With k = 1 a draft makes few guesses here, so *a* is off by several
+# Two prompts are a small sample. With k = 1 a draft makes few guesses here, so *a* is off by several
 # hundredths either way, and the better draft can come out behind.
 
 # %% free_try="race" measured=true
