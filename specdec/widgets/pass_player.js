@@ -143,22 +143,26 @@ function makeLegend(text) {
 }
 
 function makeWriter(text, model) {
-  const form = make("form", "sd-own");
+  const form = make("div", "sd-own");
   const input = focusable(make("input", "sd-input"));
   input.type = "text";
   input.maxLength = 4000;
   input.value = "";
   const button = focusable(make("button", "sd-button", text.write));
-  button.type = "submit";
+  button.type = "button";
   const note = make("p", "sd-live");
   note.setAttribute("role", "status");
   form.append(labelled(text.own, input), button, note);
   let waiting = 0;
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  function ask() {
     model.send({ do: "write", prompt: input.value });
     window.clearTimeout(waiting);
     waiting = window.setTimeout(() => write(note, text.silent), ANSWER_LIMIT_MS);
+  }
+  // Not a form: JupyterLab keeps Enter from submitting one.
+  button.addEventListener("click", ask);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !button.disabled) ask();
   });
   function show() {
     const live = model.get("live");
