@@ -15,8 +15,8 @@
 # **A guess is turned down. What has to be undone?**
 #
 # {{minutes}} minutes: part A, the cache, takes {{minutes_A}}; part B, the generator, four bugs and
-# the clock, takes {{minutes_B}}. If slices of arrays are new to you, allow a quarter more. The place to
-# stop is marked · {{points}} points.
+# the clock, takes {{minutes_B}}. Allow a quarter more if slices of arrays are new to you. The place
+# to stop is marked · {{points}} points.
 # You need lesson 1, and from lesson 2 that one pass over T tokens gives T answers. NumPy helps:
 # slices, and `np.concatenate`.
 
@@ -771,8 +771,9 @@ check_acceptance_by_position(
 # forget. Each has a bug that a real program had. You get no code, only plots, as you would from a
 # program that seems to work: for each place, the acceptance in rounds **after a full acceptance**
 # and **after a rejection**. The models are the number pair, of which a right program gets about 0.8
-# at each place. Both look at the last three tokens only, so a fault fades after three. Far places
-# rest on few rounds, as the printed table says, so look at the first two.
+# at each place. Both look at the last three tokens only, so a fault fades after three. Look at the
+# first two places: far ones rest on few rounds. The printed table says on how many, and the plot
+# leaves out a place that fewer than 10 rounds tested.
 
 # %% free_try="bug_plots"
 from specdec.figures import show

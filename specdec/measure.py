@@ -29,6 +29,7 @@ RECORDED = Path(__file__).parent / "data" / "decoding.json"
 
 DRAFTS = {"plain draft": "draft", "distilled draft": "draft_distilled"}
 PREFIX = 64
+FEW_ROUNDS = 10  # a place tested less often is printed and not drawn
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def program_panels(acceptance_by_position, k: int = 5, n_tokens: int = 60) -> li
 
     acceptance_by_position  lesson 4's function
     Returns panels for figures_cache.acceptance_panels: (title, shares after a full acceptance,
-    shares after a rejection).
+    shares after a rejection), with None for a place tested in fewer than FEW_ROUNDS rounds.
     """
     draft, target = number_pair()
     starts = [[i, (7 * i + 3) % NUMBERS, i * i % NUMBERS] for i in range(NUMBERS)]
@@ -101,8 +102,8 @@ def program_panels(acceptance_by_position, k: int = 5, n_tokens: int = 60) -> li
         wanted = wanted or texts
         right = texts == wanted
         shares = [acceptance_by_position(c, k) for c in (after_full, after_rejection)]
-        panels.append((f"{label}\ntext {'right ✓' if right else 'WRONG ✗'}", *shares))
         print(f"{label:<10} text {'right' if right else 'WRONG'}")
+        drawn = []
         for name, counts, part in (
             ("after full acceptance", after_full, shares[0]),
             ("after a rejection", after_rejection, shares[1]),
@@ -110,6 +111,9 @@ def program_panels(acceptance_by_position, k: int = 5, n_tokens: int = 60) -> li
             tested = [sum(count >= place for count in counts) for place in range(k)]
             print(f"   {name:<21}", shares_text(part))
             print(f"   {'  tested in rounds':<21}", " ".join(f"{number:>4}" for number in tested))
+            pairs = zip(part, tested, strict=True)
+            drawn.append([share if number >= FEW_ROUNDS else None for share, number in pairs])
+        panels.append((f"{label}\ntext {'right ✓' if right else 'WRONG ✗'}", *drawn))
     return panels
 
 
@@ -165,7 +169,7 @@ def greedy_cached(model, cache, prompt, n_tokens):
     return tokens[len(prompt) :]
 
 
-def seconds_per_pass(model: Model, rows, repeats: int = 15) -> dict[int, float]:
+def seconds_per_pass(model: Model, rows, repeats: int = 25) -> dict[int, float]:
     """Return {m: least seconds of a pass over m new tokens} after PREFIX cached ones.
 
     The repeats are interleaved; the least is what a busy machine disturbs least.
