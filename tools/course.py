@@ -208,7 +208,10 @@ def expand(lesson: Lesson, *, worked: bool) -> list:
         elif "widget" in keys:
             cells.append(widget_cell(lesson, index, worked))
         elif "include" in keys:
-            cells.append(new_code_cell(included(lesson, index)))
+            included_cell = new_code_cell(included(lesson, index))
+            if keys.get("folded"):
+                included_cell.metadata["jupyter"] = {"source_hidden": True}
+            cells.append(included_cell)
         elif "hints" in keys:
             if not worked:
                 cells.append(hints_cell(lesson, cell, exercise))
