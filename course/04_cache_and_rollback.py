@@ -75,8 +75,8 @@ from specdec.measure import heldout_prompts, load_trained, three_programs
 trained = load_trained()
 target, drafts = trained.target, trained.drafts
 draft = drafts["distilled draft"]
-prompt = heldout_prompts(target.tokenizer, 3)[1]
-three_programs(target, draft, prompt, n_tokens=40, k=3)
+prompt = heldout_prompts(target.tokenizer, 1)[0]
+three_programs(target, draft, prompt, n_tokens=40, k=4)
 
 # %% [markdown]
 # Both lines look alike. One of them, forgotten, spoils the text. The other spoils nothing that you
