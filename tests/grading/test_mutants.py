@@ -2,8 +2,8 @@
 
 They go through the released notebook and the grading path, many answers to a notebook: a wrong
 answer must not cost another its points, which is itself part of what is tested. Here a few
-notebooks of each lesson do, with SOAK=1 (`make soak`) all; tests/course/test_mutants.py runs every
-answer without the engine.
+notebooks of each lesson do, with SOAK=1 (`make soak`) all; tests/course/test_known_answers.py runs
+every answer without the engine.
 """
 
 import ast

@@ -7,7 +7,7 @@ import shutil
 import nbformat
 import pytest
 from make_course import LESSON, make_course, source_notebook
-from test_commands import refused, snapshot
+from test_command_line import refused, snapshot
 
 from autograder.__main__ import main
 from autograder.answers import with_answers, worked_answers
