@@ -7,6 +7,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from autograder.results import printable
+
 MARKS = {
     "passed": ("✓ passed", "green"),
     "partial": ("◐ partial", "yellow"),
@@ -52,7 +54,8 @@ def warn_unsafe():
 def print_check(result, path):
     """Print the outcome of one notebook: a table, then the messages of what lost points."""
     console = Console()
-    table = Table(title=Text(f"{path}\nlesson {result.lesson}"), title_justify="left")
+    title = Text(f"{printable(str(path))}\nlesson {result.lesson}")
+    table = Table(title=title, title_justify="left")
     table.add_column("test", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
