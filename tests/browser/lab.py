@@ -265,6 +265,15 @@ class Notebook:
             "() => !window.jupyterapp.shell.currentWidget.context.model.dirty"
         )
 
+    def wait_until_heard(self):
+        """Wait until the kernel has taken in what widgets told it: it answers in order."""
+        self.page.evaluate(
+            """async () => {
+              const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+              await kernel.requestExecute({ code: "pass", silent: true }).done;
+            }"""
+        )
+
     def shut_kernel_down(self):
         """End the kernel and leave the page open."""
         self.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")

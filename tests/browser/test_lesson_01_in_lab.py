@@ -122,6 +122,7 @@ def test_work_survives_save_reload_restart_and_a_new_server(lesson, browser):
     quiz = lesson.widget(notebook, QUIZ)
     quiz.locator("input[value=C]").first.check()
     quiz.get_by_role("button", name="Check").first.click()
+    notebook.wait_until_heard()
     notebook.save()
     notebook.page.reload()
     notebook.wait_until_ready()

@@ -146,6 +146,7 @@ def test_work_survives_save_and_reload(lesson, browser):
     grid.get_by_label("Drafted word in row 5").select_option("mat")
     player = lesson.widget(notebook, PLAYER)
     player.get_by_role("button", name="Next pass").click()
+    notebook.wait_until_heard()
     notebook.save()
     notebook.page.reload()
     notebook.wait_until_ready()

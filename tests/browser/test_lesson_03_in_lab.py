@@ -188,6 +188,7 @@ def test_work_survives_save_reload_and_restart(lesson, browser):
     slider.focus()
     notebook.page.keyboard.press("End")
     said = sentence(lesson.widget(notebook, LANE))
+    notebook.wait_until_heard()  # a reloaded page asks the kernel
     notebook.save()
     notebook.page.reload()
     notebook.wait_until_ready()
