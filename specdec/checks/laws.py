@@ -7,7 +7,7 @@ The exact law: a generator that hands out the midpoints of an even grid, one com
 other, shows every way that a function can go. When all chances are multiples of the grid's step,
 the counts are the exact law, in whatever order the function takes its numbers.
 
-Seeded runs, for numbers of another kind, with a bound on false alarms.
+Seeded runs and a chi-square, for numbers of another kind, with a bound on false alarms.
 """
 
 import math
@@ -147,13 +147,31 @@ def sampled_law(run: Callable, runs: int, seed: int) -> dict:
     return {outcome: number / runs for outcome, number in counts.items()}
 
 
-def allowed_distance(outcomes: int, runs: int) -> float:
-    """Return the distance that a right function exceeds with a chance of at most FALSE_ALARM.
+def chi_square(law: dict, wanted: dict, runs: int) -> float:
+    """Return Pearson's statistic of shares over so many runs; infinite where nothing can be."""
+    if any(share > 0 and not wanted.get(outcome) for outcome, share in law.items()):
+        return math.inf
+    gaps = (
+        (law.get(outcome, 0) - chance) ** 2 / chance for outcome, chance in wanted.items() if chance
+    )
+    return runs * sum(gaps)
 
-    The distance is the sum of |share - chance| over all outcomes. For every number of runs n and
-    of outcomes m, P(distance >= d) <= 2**m * exp(-n * d**2 / 2) (Bretagnolle, Huber, Carol).
+
+def allowed_chi_square(wanted: dict, runs: int) -> float:
+    """Return what a right function's statistic exceeds with a chance of at most FALSE_ALARM.
+
+    By Bernstein's inequality for the count of each outcome, and the sum of their chances: it holds
+    for every number of runs, where the usual table holds only for many.
     """
-    return math.sqrt(2 * (outcomes * math.log(2) - math.log(FALSE_ALARM)) / runs)
+    chances = [chance for chance in wanted.values() if chance]
+    log_odds = math.log(2 * len(chances) / FALSE_ALARM)
+    return sum(deviation(p, runs, log_odds) ** 2 / (runs * p) for p in chances)
+
+
+def deviation(chance: float, runs: int, log_odds: float) -> float:
+    """Return how far a count lies from runs * chance, at most, but for 2 * exp(-log_odds)."""
+    third = log_odds / 3
+    return third + math.sqrt(third**2 + 2 * runs * chance * (1 - chance) * log_odds)
 
 
 def distance(law: dict, other: dict) -> float:

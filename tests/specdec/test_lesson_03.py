@@ -1,5 +1,7 @@
 """Lesson 3: the law of the rule, the laws of its mistakes, and what the checks say of them."""
 
+from math import comb
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,9 @@ from specdec.checks import lesson_03 as checks
 from specdec.checks.laws import (
     FALSE_ALARM,
     TOO_MANY,
-    allowed_distance,
-    distance,
+    allowed_chi_square,
+    chi_square,
+    deviation,
     exact_law,
     sampled_law,
 )
@@ -149,10 +152,28 @@ def test_the_bound_on_false_alarms():
     """The bound holds for every n; here a right sampler stays far inside, a wrong one outside."""
     wanted = {0: 0.5, 1: 0.3, 2: 0.2}
     runs = 5_000
-    bound = allowed_distance(3, runs)
-    assert 2**3 * np.exp(-runs * bound**2 / 2) == pytest.approx(FALSE_ALARM)
-    assert distance(sampled_law(lambda r: draw([0.5, 0.3, 0.2], r), runs, 1), wanted) < bound
-    assert distance(sampled_law(lambda r: draw([0.35, 0.39, 0.26], r), runs, 1), wanted) > bound
+    bound = allowed_chi_square(wanted, runs)
+    right = sampled_law(lambda r: draw([0.5, 0.3, 0.2], r), runs, 1)
+    wrong = sampled_law(lambda r: draw([0.35, 0.39, 0.26], r), runs, 1)
+    assert chi_square(right, wanted, runs) < bound < chi_square(wrong, wanted, runs)
+    assert chi_square({0: 0.5, 3: 0.5}, wanted, runs) == np.inf
+
+
+def test_the_chi_square_is_pearsons():
+    assert chi_square({0: 0.6, 1: 0.4}, {0: 0.5, 1: 0.5}, 100) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("chance", [0.03, 0.25, 0.5])
+def test_a_count_beyond_its_deviation_is_rarer_than_promised(chance):
+    """Bernstein's inequality against the exact binomial tails."""
+    runs, log_odds = 200, 5.0
+    most = deviation(chance, runs, log_odds)
+    tail = sum(
+        comb(runs, count) * chance**count * (1 - chance) ** (runs - count)
+        for count in range(runs + 1)
+        if abs(count - runs * chance) > most
+    )
+    assert tail <= 2 * np.exp(-log_odds)
 
 
 # --- distributions and the cat pair ------------------------------------------------------------
@@ -252,24 +273,50 @@ def test_the_scripted_numbers_tell_every_mistake_of_a_sampler_from_the_rule():
 
 @pytest.mark.parametrize("mistake", checks.STEP_MISTAKES, ids=lambda m: m.cause[:40])
 def test_seeded_runs_miss_a_mistake_with_a_chance_below_one_in_a_million(mistake):
-    """For numbers off every grid. The same bound as for false alarms, around the mistake's law."""
+    """For numbers off every grid. The counts' bounds around the mistake's law, all at once."""
+    runs = checks.RUNS
 
-    def chance_to_miss(case):
+    def never_missed(case):
         wanted = case.wanted()
         law = exact_law(lambda rng: tuple(mistake.does(*case.args, rng)), case.grid)
-        outcomes = len({*law, *wanted})
-        beyond = distance(law, wanted) - allowed_distance(outcomes, checks.RUNS)
-        return 2**outcomes * np.exp(-checks.RUNS * max(beyond, 0) ** 2 / 2)
+        log_odds = np.log(2 * len({*law, *wanted}) / FALSE_ALARM)
+        if any(
+            (1 - chance) ** runs < FALSE_ALARM
+            for outcome, chance in law.items()
+            if not wanted.get(outcome)
+        ):
+            return True
+        least = 0.0
+        for outcome, chance in wanted.items():
+            found = law.get(outcome, 0.0)
+            gap = runs * abs(found - chance) - deviation(found, runs, log_odds)
+            least += max(gap, 0.0) ** 2 / (runs * chance)
+        return least > allowed_chi_square(wanted, runs)
 
-    assert min(map(chance_to_miss, checks.STEP_CASES)) < 1e-6
+    assert any(map(never_missed, checks.STEP_CASES))
+
+
+def test_a_step_that_is_wrong_only_where_no_scripted_number_lies_is_found():
+    """The exact law is counted from the learner's own function, whatever the scripts say."""
+
+    def step(draft_token_ids, draft_probs, target_probs, rng):
+        class Odd:
+            def random(self, *_):
+                number = rng.random()
+                return 0.0 if 0.3 < number < 0.45 else number
+
+        return reference.speculative_step(draft_token_ids, draft_probs, target_probs, Odd())
+
+    with pytest.raises(CheckFailed, match="emits"):
+        checks.check_speculative_step(step)
 
 
 @pytest.mark.parametrize(
     ("check", "function", "most"),
     [
-        (checks.check_speculative_step, reference.speculative_step, 60),
+        (checks.check_speculative_step, reference.speculative_step, 300),
         (checks.check_speculative_step_edges, reference.speculative_step, 20),
-        (checks.check_speculative_sample, reference.speculative_sample, 10),
+        (checks.check_speculative_sample, reference.speculative_sample, 200),
         (checks.check_speculative_sample_rounds, reference.speculative_sample, 10),
     ],
 )
