@@ -16,6 +16,7 @@
 #
 # {{minutes}} minutes: part A, the rule for one token, takes {{minutes_A}}; part B, whole texts, takes
 # {{minutes_B}}. The place to stop is marked · {{points}} points.
+# Allow half as much again if distributions are new to you.
 # You need lesson 1, and Python with lists. NumPy helps; loops do as well. You need no course in
 # statistics: a **chance** is a number from 0 to 1.
 
@@ -373,7 +374,8 @@ check_residual_law(residual, seed=11)
 # Together that is 0.4, the target's chance. Token 3, with p = 0.1 and q = 0.4: it is accepted with
 # 0.4 × 0.25 = 0.1, and it is never a replacement. Together 0.1, the target's chance again.
 #
-# The next cell does all four, with your functions. **Before you run it: which column must equal p?**
+# The next cell does all four, with your functions. **Before you run it: which tokens
+# get something put back, and which don't?**
 
 # %% free_try="law"
 p, q = [0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]
@@ -470,8 +472,9 @@ check_expected_acceptance(
 # comes out. Whatever happens, what comes out was drawn from p, so this is exact too.
 #
 # But two separate draws seldom agree. They agree with chance Σ p · q, which is 0.29 for the first
-# pair of the table, against α = 0.7. Your rule accepts as often as any exact rule for a single
-# token can.
+# pair of the table, against α = 0.7. No exact rule for a single token accepts
+# more often than yours: t can't be kept more often than it is proposed, q, or than it may come out,
+# p.
 #
 # ---
 # **This is the end of part A, and a good place to stop.** Save with <kbd>Ctrl</kbd> +
@@ -488,7 +491,8 @@ check_expected_acceptance(
 # and writes down the q that it drew it from. Then one pass of the target gives k + 1
 # distributions p. The tokens are tested from the left:
 #
-# - Draw u. If u < min(1, p/q), the token stays, and the next one is tested.
+# - Draw u. If u < min(1, p/q), the token stays, and the next one is tested. All that comes out of
+#   the round is **emitted**.
 # - If not, one token is drawn from the residual of that place, and the round is over.
 # - If all k stay, one more is drawn from the last p: the bonus.
 #
@@ -508,18 +512,18 @@ print([draw([0.5, 0.3, 0.2], rng) for _ in range(12)])
 
 # %% [raw] todo="todo_trace" minutes=2
 # question: |
-#   The draft is `[2, 1]`. At the first place p = `[0.5, 0.3, 0.2]` and q = `[0.2, 0.3, 0.5]`, so
-#   token 2 has chance 0.4. The random numbers come as 0.41, then 0.5, then 0.9.
-#   **Which tokens come out of this round?** Write a list.
-# right: [0]
-# why: 0.41 is not below 0.4, so token 2 is rejected. The residual is [1, 0, 0], so token 0 comes, whatever u is.
+#   The draft is `[1, 0]`. At the first place p = `[0.5, 0.2, 0.3]` and q = `[0.2, 0.8, 0]`, so token 1
+#   stays with chance 0.25. The random numbers come as 0.3, then 0.6, then 0.9.
+#   **Which tokens come out of this round?** Write a list. (The residual is `[0.5, 0, 0.5]`.)
+# right: [2]
+# why: 0.3 is not below 0.25, so token 1 is rejected. On the residual's line token 0 ends at 0.5, so 0.6 falls on token 2. The round is over.
 # wrong:
-#   "[1]": This draws the replacement from p, where 0.5 falls on token 1. It comes from the residual.
-#   "[2]": 0.41 is not below 0.4. Token 2 does not stay.
-#   "[2, 1]": The first token is rejected already. 0.41 is not below 0.4.
-#   "[0, 1]": After a rejection the round is over. The 1 was guessed after a 2 that does not exist.
+#   "[1]": 0.3 is not below 0.25, so token 1 does not stay. And its replacement is drawn from the residual, not from p.
+#   "[0]": On the residual's line token 0 ends at 0.5.
+#   "[1, 0]": The first token is rejected already. 0.3 is not below 0.25.
+#   "[2, 0]": After a rejection the round is over. The 0 was guessed after a 1 that does not exist.
 #   "[]": Something comes out at a rejection too, drawn from the residual.
-#   "[2, 0]": The rejected token does not come out. Only its replacement does.
+#   "[1, 2]": The rejected token does not come out. Only its replacement does.
 
 # %% [markdown] card="speculative_step" difficulty=3 minutes=10
 # Write one round's verification. `target_probs[i]` is p at place i, and `draft_probs[i]` is q.
@@ -569,11 +573,10 @@ side_by_side(
 )
 
 # %% [markdown]
-# Checks: what comes out for random numbers beside every edge, such as just below 0.4 and at 0.4; then
-# tokens that must never come out. If your function takes its numbers in another order, that is
-# fine: it is run on all numbers of an even grid, and the chance of every outcome is counted. Only
-# if its numbers fit no grid, 300 seeded runs are compared with p. Then a right function fails with
-# a chance below one in a million.
+# Checks: the chance of every outcome, counted over all random numbers of an even grid; then tokens
+# that must never come out, whatever u is. The order in which you draw your numbers is free. If you
+# draw numbers of another kind, such as exponential ones, 700 runs are compared with the right
+# chances instead, and a right function fails with a chance below one in a million.
 
 # %% test="speculative_step" points=2
 from specdec.checks.lesson_03 import check_speculative_step
@@ -653,8 +656,8 @@ check_speculative_step_edges(
 # %% [markdown] minutes=2
 # ## Does the draft leave a trace?
 #
-# Let the worst draft speak, 500 times: it always says `cat`. **Before you run it: is `cat` the
-# commonest word that comes out?**
+# Let the worst draft speak, 500 times: it always says `cat`. **Before you run it: will the three
+# bars end exactly at the diamonds?**
 #
 # The thin lines reach two **standard errors** up and down. A share that is measured in n draws
 # misses its true value by more than that only about once in twenty tries.
@@ -975,8 +978,8 @@ check_speculative_sample_rounds(
 # The course has a small pair of models that learnt from novels: a target with 8.6 million weights,
 # and a draft with 0.3 million. Their tokens are pieces of words. `on_real_pair` gives them to your
 # `speculative_sample`, as functions from token ids to logits, like the cats. Then it asks both models
-# for their logits before each token of the text, and you compute α there. **Before you run it: where
-# is the draft accepted more easily, at the beginning of a word or inside it?**
+# for their logits before each token of the text, and you compute α there. **Before you run it: will
+# all tokens be about equally easy to guess?**
 
 # %% free_try="real"
 from specdec.figures import acceptance_along, show
@@ -999,7 +1002,8 @@ show(
 )
 
 # %% [markdown]
-# Forty tokens are few. So more was measured beforehand: many texts at five temperatures, with two
+# They are not. The printed line compares tokens that begin a word with the others, punctuation
+# included; in a text of 40 tokens that difference may be chance. So more was measured beforehand: many texts at five temperatures, with two
 # drafts. `draft` learnt from the novels alone, `draft_distilled` from the target too (lesson 6). Each
 # ± is two standard errors, from how much the texts differ.
 #
@@ -1019,9 +1023,11 @@ for r in results:
         f"{r.draft:<16} {r.temperature:>4}  {r.alpha:.3f} ± {r.alpha_error:.3f}"
         f"   {r.formula:.2f}      {r.length:.2f} ± {r.length_error:.2f}"
     )
+near = sum(abs(r.formula - r.length) <= r.length_error for r in results)
+print(f"\nThe formula lies within the ± of the count in {near} of {len(results)} rows.")
 shown = next(r for r in results if (r.draft, r.temperature) == ("draft_distilled", 1))
-places = ", ".join(f"{share:.2f}" for share in shown.by_place)
-print(f"\ndraft_distilled at T = 1, accepted at place 1, 2, 3, 4 when tested: {places}")
+print("draft_distilled at T = 1, accepted when tested, at place 1 to 4:")
+print("   ".join(f"{a:.2f} ± {e:.2f}" for a, e in zip(shown.by_place, shown.by_place_error)))
 show(
     acceptance_by_temperature(results, how["k"]),
     alt="Left: the mean of α for both drafts against temperature. Right: tokens a pass, as counted "
@@ -1029,16 +1035,16 @@ show(
 )
 
 # %% [markdown]
-# Compare the last two columns. The formula need not be right, however near it comes. It takes one α
-# for the whole text, and lets each guess know nothing of the others. Neither is true:
+# The formula takes one α for the whole text, and lets each guess know nothing of the others. Neither
+# is true:
 #
-# - α changes from place to place, as you saw, and texts differ. The mean of α<sup>k</sup> over easy
-#   and hard stretches is more than the k-th power of the mean α.
-# - A round begins where the one before broke off. So its first place comes after a hard one.
+# - α changes from place to place, as you saw. Over easy and hard stretches the mean of α<sup>k</sup>
+#   is more than the k-th power of the mean α. This makes passes longer than the formula says.
+# - A round begins where the one before broke off, often at a hard place. This makes them shorter.
 #
-# Were the guesses independent, the four numbers of the last line would all be α, but for chance. So
-# the formula is a **model** of the speed. That the text has the target's chances is a **law**: it
-# holds at every place, whatever α is.
+# The two pull against each other, so the formula can come near the count for no good reason. It is a
+# **model** of the speed. That the text has the target's chances is no model: it holds at every
+# place, whatever α is.
 
 # %% [markdown] minutes=1
 # ## Find the bug: three real ones
@@ -1071,10 +1077,7 @@ print(residual_unguarded([0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]))
 
 # %% [markdown] minutes=1
 # The other two are about the draft. Each returns a token and the q that is passed on to the rule.
-# **Which line is not honest?**
-
-# %%
-from specdec.sampling import keep_top_p
+# **Which q should each of them return?**
 
 # %% include="specdec/bugs.py:draft_top_two"
 
@@ -1086,7 +1089,7 @@ from specdec.sampling import keep_top_p
 # `draft_top_two` draws from the two likeliest, and returns the q from before the cut. You have seen
 # what comes of it: 0.4286, 0.4286, 0.1429, 0 instead of p. Three parts of a well-known library did
 # this in 2026 ([report](https://github.com/huggingface/transformers/issues/47932)). With a real pair
-# of models, every second place was off by about 5 draws in 100 or more.
+# of models, at half of the places 5 draws of 100 or more were on the wrong token.
 #
 # `draft_likeliest` does not draw at all. It always takes the favourite, so its true q is 1 for that
 # token and 0 for all others. With p = 0.6, 0.4 and q = 0.8, 0.2 the rule accepts the favourite with
@@ -1176,8 +1179,9 @@ from specdec.sampling import keep_top_p
 # - **q is not honest.** Top-p, a temperature, a rounding to fewer digits: all must be in the q that
 #   is passed on.
 # - **The vocabularies differ.** p and q must be about the same tokens.
-# - **The temperature is 1 and not 0.** Both models are less sure then, and α is mostly lower: 0.62
-#   instead of 0.75 for one pair of the first paper below.
+# - **The temperature is 1 and not 0.** Nothing breaks, but α can be lower, since both models are less
+#   sure: 0.62 instead of 0.75 for one pair of the first paper below. Your own table shows a draft
+#   for which it falls.
 
 # %% [markdown]
 # ## What you built, and where it runs
@@ -1191,7 +1195,8 @@ from specdec.sampling import keep_top_p
 #
 # Is it best to test token by token? For one token no exact rule accepts more often than α. For two
 # it can be done better. *Block verification* multiplies the quotients along the draft, cutting the
-# product at 1 at every token, and accepts both tokens with that chance. Take p = 1/3, 2/3 and
+# product at 1 at every token, and accepts both tokens with that chance; the first alone is accepted
+# so often that its chance stays min(p, q). Take p = 1/3, 2/3 and
 # q = 2/3, 1/3 at both places. **How many of two drafted tokens does each rule accept on average?**
 
 # %%

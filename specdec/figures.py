@@ -174,10 +174,10 @@ def kept_and_refilled(words, wanted, drafted) -> plt.Figure:
     figure, ax = axes(6.6, 3.2)
     for x, (want, have) in enumerate(zip(wanted, drafted, strict=True)):
         kept = min(want, have)
-        _count_bar(ax, x - 0.2, 0, kept, "accepted", facecolor=SKY)
+        _count_bar(ax, x - 0.2, 0, kept, "accepted", facecolor=GREEN)
         _count_bar(ax, x - 0.2, kept, have - kept, "rejected", facecolor="none", linestyle="--")
-        _count_bar(ax, x + 0.2, 0, kept, "", facecolor=SKY)
-        _count_bar(ax, x + 0.2, kept, want - kept, "put back", facecolor=ORANGE)
+        _count_bar(ax, x + 0.2, 0, kept, "", facecolor=GREEN)
+        _count_bar(ax, x + 0.2, kept, want - kept, "put back", facecolor=SKY)
     ax.set_xticks(range(len(words)), words)
     ax.set_ylabel("draws out of 100")
     ax.set_ylim(0, 1.18 * max(*wanted, *drafted))

@@ -17,6 +17,7 @@ class Acceptance:
     formula                1 + alpha + ... + alpha**k: tokens a pass if guesses were independent
     length, length_error   tokens a pass as counted, and two standard errors
     by_place               share of accepted guesses at place 1 to k of a round, of those tested
+    by_place_error         two standard errors of each
     """
 
     draft: str
@@ -27,6 +28,7 @@ class Acceptance:
     length: float
     length_error: float
     by_place: tuple[float, ...]
+    by_place_error: tuple[float, ...]
 
 
 def recorded_acceptance() -> tuple[dict, list[Acceptance]]:
@@ -46,6 +48,8 @@ def summary(row: dict, k: int) -> Acceptance:
     alpha, length = float(alphas.mean()), float(emitted.sum() / rounds.sum())
     # The spread of a ratio of two sums (Cochran, Sampling Techniques, 1977, section 6.3).
     off = emitted - length * rounds
+    tested, accepted = np.array(row["tested"]), np.array(row["accepted"])
+    shares = accepted / tested
     return Acceptance(
         draft=row["draft"],
         temperature=row["temperature"],
@@ -54,5 +58,6 @@ def summary(row: dict, k: int) -> Acceptance:
         formula=sum(alpha**i for i in range(k + 1)),
         length=length,
         length_error=float(2 * np.sqrt(n) * off.std(ddof=1) / rounds.sum()),
-        by_place=tuple(a / t for a, t in zip(row["accepted"], row["tested"], strict=True)),
+        by_place=tuple(shares.tolist()),
+        by_place_error=tuple((2 * np.sqrt(shares * (1 - shares) / tested)).tolist()),
     )

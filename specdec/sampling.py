@@ -17,7 +17,8 @@ def as_distribution(p):
 def draw(probs, rng):
     """Return a token id drawn from probs. Takes one random number from rng.
 
-    Walks up the running sums of probs to the first that is above u, 0 <= u < 1.
+    Walks up the running sums of probs to the first that is above u, 0 <= u < 1. (u is taken times
+    the last sum, which rounding can leave just below 1.)
     """
     sums = np.cumsum(probs)
     token = np.searchsorted(sums, rng.random() * sums[-1], side="right")

@@ -525,13 +525,13 @@ ANSWERS = [
     ),
     *_answers(
         "todo_trace",
-        ("[1]", r"draws the replacement from p"),
-        ("[2]", r"not below 0\.4"),
-        ("[2, 1]", r"rejected already"),
-        ("[0, 1]", r"the round is over"),
+        ("[1]", r"drawn from the residual, not from p"),
+        ("[0]", r"token 0 ends at 0\.5"),
+        ("[1, 0]", r"rejected already"),
+        ("[2, 0]", r"the round is over"),
         ("[]", r"Something comes out at a rejection"),
-        ("[2, 0]", r"rejected token does not come out"),
-        ("0", r"Give a list"),
+        ("[1, 2]", r"rejected token does not come out"),
+        ("2", r"Give a list"),
     ),
     *_answers(
         "todo_bug_pair",
@@ -985,7 +985,7 @@ ODD_ANSWERS = [
         "__import__('numpy').array([30, 10, 0, 0])",
         "[30, 10] + 2 * [0]",
     ),
-    *_right("todo_trace", "(0,)", "[0.0]", "__import__('numpy').array([0])", "list(range(1))"),
+    *_right("todo_trace", "(2,)", "[2.0]", "__import__('numpy').array([2])", "list(range(2, 3))"),
     *_right(
         "todo_bug_pair",
         "[[1], [1]]",
