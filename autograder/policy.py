@@ -11,14 +11,9 @@ ANSWERS = "the worked answers of this lesson and of later ones can't be used in 
 # No grade depends on what these show, and the trained pair takes time to load and run.
 STAND_INS = (
     "specdec.figures",
-    "specdec.figures_cache",
-    "specdec.figures_costs",
-    "specdec.measure",
-    "specdec.pair",
     "specdec.progress",
-    "specdec.real_pair",
     "specdec.start",
-    "specdec.stopwatch",
+    "specdec.trained",
     "specdec.widgets",
 )
 

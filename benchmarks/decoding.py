@@ -19,7 +19,8 @@ import specdec  # noqa: F401  # isort: skip  (first: it sets one BLAS thread)
 import numpy as np
 
 from specdec.fused import fuse
-from specdec.measure import (
+from specdec.reference.lesson_04 import speculative_generate_cached
+from specdec.trained.decoding import (
     DRAFTS,
     RECORDED,
     Result,
@@ -29,7 +30,6 @@ from specdec.measure import (
     seconds_per_pass,
     steps,
 )
-from specdec.reference.lesson_04 import speculative_generate_cached
 
 KS = range(1, 9)
 ROWS = range(1, 10)

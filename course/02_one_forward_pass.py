@@ -277,7 +277,7 @@ check_build_causal_mask(build_causal_mask, [Case((n,), cases.causal(n)) for n in
 # vocabulary. Each row's favourite is its guess at what comes next.
 
 # %% free_try="real_logits"
-from specdec.pair import load_pair
+from specdec.trained.one_pass import load_pair
 
 pair = load_pair()
 pair.show_logits("She had no difficulty in", build_causal_mask)
@@ -765,7 +765,7 @@ print("speculative: rows", sum(n + 3 for n in lengths), "or with a cache", 4 * 4
 # take than a pass over 1?** The textbook's answer is "no longer".
 
 # %% measured=true
-from specdec.pair import show_times, time_passes
+from specdec.trained.one_pass import show_times, time_passes
 
 show_times(time_passes())
 

@@ -983,7 +983,7 @@ check_speculative_sample_rounds(
 
 # %% free_try="real"
 from specdec.figures import acceptance_along, show
-from specdec.real_pair import on_real_pair
+from specdec.trained.sampled import on_real_pair
 
 T = 1
 run = on_real_pair(

@@ -70,7 +70,7 @@ except ModuleNotFoundError:
 # the target's cache, and once the line that tidies the draft's.
 
 # %% folded=true measured=true
-from specdec.measure import heldout_prompts, load_trained, three_programs
+from specdec.trained.decoding import heldout_prompts, load_trained, three_programs
 
 trained = load_trained()
 target, drafts = trained.target, trained.drafts
@@ -347,7 +347,7 @@ check_kv_cache_crop(
 # taken out again. The table says by how much the logits differ at most.
 
 # %% free_try="cached_logits" measured=true
-from specdec.measure import logit_difference
+from specdec.trained.decoding import logit_difference
 
 logit_difference(KVCache, pieces=[20, 1, 8, 19], wrong=5)
 
@@ -777,8 +777,8 @@ check_acceptance_by_position(
 
 # %% free_try="bug_plots"
 from specdec.figures import show
-from specdec.figures_cache import acceptance_panels
-from specdec.measure import program_panels
+from specdec.figures.cache import acceptance_panels
+from specdec.trained.decoding import program_panels
 
 panels = program_panels(acceptance_by_position)
 show(
@@ -863,7 +863,7 @@ show(
 # since nothing is ever rejected: a test with a perfect draft alone is not enough.
 
 # %% free_try="canary"
-from specdec.measure import perfect_draft
+from specdec.trained.decoding import perfect_draft
 
 perfect_draft(acceptance_by_position)
 
@@ -873,12 +873,12 @@ perfect_draft(acceptance_by_position)
 # First, what the cache itself is worth. The trained target writes 30 tokens after a prompt of 24,
 # without a cache and with one. Both functions are given; run them.
 
-# %% include="specdec/measure.py:greedy_uncached"
+# %% include="specdec/trained/decoding.py:greedy_uncached"
 
-# %% include="specdec/measure.py:greedy_cached"
+# %% include="specdec/trained/decoding.py:greedy_cached"
 
 # %% measured=true
-from specdec.measure import cache_sizes, compare_plain
+from specdec.trained.decoding import cache_sizes, compare_plain
 
 compare_plain(greedy_uncached, greedy_cached, target, prompt, n_tokens=30)
 cache_sizes({"target": target, "draft": draft})
@@ -903,8 +903,8 @@ cache_sizes({"target": target, "draft": draft})
 # dearer is a pass of 8 rows than a pass of 1?**
 
 # %% measured=true
-from specdec.figures_cache import pass_costs
-from specdec.measure import recorded, relative_costs, seconds_per_pass
+from specdec.figures.cache import pass_costs
+from specdec.trained.decoding import recorded, relative_costs, seconds_per_pass
 
 pass_seconds = seconds_per_pass(target, [1, 2, 3, 4, 5, 6, 7, 8])
 draft_seconds = seconds_per_pass(draft, [1])[1]
@@ -934,7 +934,7 @@ show(
 # hundredths either way, and the better draft can come out behind.
 
 # %% free_try="race" measured=true
-from specdec.measure import print_race, race
+from specdec.trained.decoding import print_race, race
 
 results = []
 prompts = heldout_prompts(target.tokenizer, 2)
@@ -948,8 +948,8 @@ print_race(results, pass_seconds, draft_seconds)
 # number that you measured in the place of one that was assumed.
 
 # %% free_try="waterfall" measured=true
-from specdec.figures_cache import waterfall
-from specdec.measure import explain, find, steps
+from specdec.figures.cache import waterfall
+from specdec.trained.decoding import explain, find, steps
 
 chosen = find(results, "distilled draft", 3)
 found = steps(chosen, results[0], pass_seconds, draft_seconds)
@@ -1079,7 +1079,7 @@ show(
 #    the target would do without speculation.
 
 # %% measured=true
-from specdec.measure import product_costs
+from specdec.trained.decoding import product_costs
 
 product_costs(target)
 
@@ -1099,7 +1099,7 @@ product_costs(target)
 #    waterfall would differ most?
 
 # %% measured=true
-from specdec.measure import print_recorded
+from specdec.trained.decoding import print_recorded
 
 print_recorded()
 

@@ -773,7 +773,7 @@ check_simulate_edges(
 
 # %% free_try="coins"
 from specdec.figures import show
-from specdec.figures_costs import formula_and_simulation
+from specdec.figures.costs import formula_and_simulation
 
 
 def mean_and_error(accepted):
@@ -844,7 +844,7 @@ for world, (accepted, drafted) in logs.items():
 
 # %%
 from specdec.costs import recorded, traces
-from specdec.figures_costs import ticks_along
+from specdec.figures.costs import ticks_along
 
 plain_draft, distilled = traces("draft"), traces("draft_distilled")
 count = sum(map(len, distilled))
@@ -1043,8 +1043,8 @@ check_break_even(
 # **Before you run it:** will your machine fall below 1 with up to 32 texts? At which batch?
 
 # %% free_try="measured" measured=true
-from specdec.figures_costs import speedup_over_batch
-from specdec.stopwatch import measure_batches
+from specdec.figures.costs import speedup_over_batch
+from specdec.trained.batches import measure_batches
 
 k, batches, speeds = 4, [], []
 accepted, drafted = one_log([simulate(text, k) for text in distilled])

@@ -15,10 +15,10 @@ import specdec  # noqa: F401  one BLAS thread, if imported before numpy
 import numpy as np
 
 from specdec.model import MODELS, Model, load_model
-from specdec.real_pair import logits_along
 from specdec.recorded import DATA
 from specdec.reference.lesson_03 import expected_acceptance, process_logits, speculative_step
 from specdec.sampling import draw
+from specdec.trained.sampled import logits_along
 
 DRAFTS = ("draft", "draft_distilled")
 TEMPERATURES = (0, 0.4, 0.7, 1, 1.3)

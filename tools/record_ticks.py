@@ -19,7 +19,7 @@ import numpy as np
 
 from specdec.costs import TICKS
 from specdec.model import MODELS, load_model
-from specdec.stopwatch import time_rows
+from specdec.trained.batches import time_rows
 
 DRAFTS = ("draft", "draft_distilled")
 PROMPTS, PROMPT_TOKENS, NEW_TOKENS = 20, 32, 160

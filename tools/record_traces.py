@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from specdec.model import MODELS, load_model
-from specdec.pair import RECORDED_TIMES, time_passes
-from specdec.traces import NEW_TOKENS, greedy_with_cache, prompt_ids, record_trace
+from specdec.trained.one_pass import RECORDED_TIMES, time_passes
+from specdec.trained.traces import NEW_TOKENS, greedy_with_cache, prompt_ids, record_trace
 from specdec.widgets.pass_player import TRACES
 
 PROMPTS, WORDS = 4, 8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import traitlets
 
-from specdec.traces import MAX_DRAFT, PromptError, ledger_line, passes_of, record_trace
+from specdec.trained.traces import MAX_DRAFT, PromptError, ledger_line, passes_of, record_trace
 from specdec.widgets.base import CourseWidget, front_end, picture_bundle
 
 TRACES = Path(__file__).parent / "data" / "pair_traces.json"

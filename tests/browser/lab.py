@@ -150,7 +150,12 @@ class Lab:
     def open(self, browser, path, width=1280, height=900):
         """Open a notebook in a page of its own and return it as a Notebook, its kernel ready."""
         notebook = Notebook(browser.new_context(viewport={"width": width, "height": height}))
-        notebook.goto(f"http://127.0.0.1:{self.port}/lab/tree/{path}?reset&token={self.token}")
+        # A workspace of its own: a reloaded page would bring back the tabs of other pages.
+        workspace = secrets.token_hex(8)
+        notebook.goto(
+            f"http://127.0.0.1:{self.port}/lab/workspaces/{workspace}/tree/{path}"
+            f"?token={self.token}"
+        )
         return notebook
 
     def _private_folders(self):

@@ -11,7 +11,7 @@ from specdec.passes import CAT_WORDS, Pass, RuleModel, cat_pair, ids_of, seven_p
 from specdec.reference import lesson_02 as reference
 from specdec.toys import CAT_TEXT, seven_draft, seven_target
 from specdec.trace import OutOfBudget
-from specdec.traces import PromptError, ledger_line, passes_of, record_trace
+from specdec.trained.traces import PromptError, ledger_line, passes_of, record_trace
 
 TRAINED = (MODELS / "target" / "model.safetensors").exists()
 needs_weights = pytest.mark.skipif(not TRAINED, reason="trained weights: not in this checkout")
@@ -331,7 +331,7 @@ def test_the_mask_keeps_every_earlier_row_of_the_trained_target():
 
 @needs_weights
 def test_the_pair_prints_what_the_lesson_says(capsys):
-    from specdec.pair import load_pair
+    from specdec.trained.one_pass import load_pair
 
     pair = load_pair()
     pair.show_logits("She had no", reference.build_causal_mask)
@@ -346,7 +346,7 @@ def test_the_pair_prints_what_the_lesson_says(capsys):
 
 @needs_weights
 def test_pass_times_are_measured_for_every_size():
-    from specdec.pair import ROWS, recorded_times, time_passes
+    from specdec.trained.one_pass import ROWS, recorded_times, time_passes
 
     times = time_passes(rows=(1, 3), repeats=2)
     assert list(times) == [1, 3]

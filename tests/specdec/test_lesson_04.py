@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specdec import cache_bugs, measure
+from specdec import cache_bugs
 from specdec.cached_toys import (
     NUMBERS,
     TokenModel,
@@ -27,6 +27,7 @@ from specdec.reference.lesson_04 import (
 )
 from specdec.sampling import WORDS
 from specdec.toys import CAT_TEXT
+from specdec.trained import decoding
 
 
 def greedy(model, prompt, n_tokens):
@@ -201,7 +202,7 @@ def test_each_wrong_program_has_its_own_signs(
 def test_a_perfect_draft_exposes_two_of_the_four():
     _, target = number_pair()
     exposed = []
-    for program in measure.PROGRAMS.values():
+    for program in decoding.PROGRAMS.values():
         _, after_full, after_rejection = run_program(program, pair=(target, target))
         exposed.append(min(after_full + after_rejection) < 5)
     assert exposed == [False, True, False, True, False]
@@ -214,7 +215,7 @@ def test_the_panels_use_the_learners_function(capsys):
         asked.append(k)
         return acceptance_by_position(accepted, k)
 
-    panels = measure.program_panels(shares, n_tokens=20)
+    panels = decoding.program_panels(shares, n_tokens=20)
     assert asked == [5] * 10
     assert [title.split("\n")[1][5:10] for title, *_ in panels] == [
         "right", "right", "WRONG", "right", "right"
@@ -226,15 +227,15 @@ def test_the_panels_use_the_learners_function(capsys):
 
 
 def test_acceptance_of_a_result_counts_tested_guesses():
-    result = measure.Result("plain draft", 3, accepted=[3, 0, 2, 3])
+    result = decoding.Result("plain draft", 3, accepted=[3, 0, 2, 3])
     assert result.acceptance == 8 / 10
     assert result.mean_acceptance_length == 3.0
 
 
 def test_steps_go_from_the_formula_to_the_clock():
-    plain = measure.Result("", 0, seconds=12.0)
-    result = measure.Result("d", 3, seconds=6.0, tokens=12, accepted=[3, 0, 2, 3])
-    found = measure.steps(result, plain, {1: 1.0, 4: 2.0}, draft_seconds=0.1)
+    plain = decoding.Result("", 0, seconds=12.0)
+    result = decoding.Result("d", 3, seconds=6.0, tokens=12, accepted=[3, 0, 2, 3])
+    found = decoding.steps(result, plain, {1: 1.0, 4: 2.0}, draft_seconds=0.1)
     assert found.simple == pytest.approx(2.952 / 1.3)
     assert found.with_pass_cost == pytest.approx(2.952 / 2.3)
     assert found.with_counted_tokens == pytest.approx(3 / 2.3)
@@ -244,15 +245,15 @@ def test_steps_go_from_the_formula_to_the_clock():
 
 def test_the_race_compares_the_same_texts(capsys):
     draft, target = tiny_pair()
-    results = measure.race(
+    results = decoding.race(
         speculative_generate_cached, target, {"tiny": draft}, [[3, 1], [7]], 8, (1, 2)
     )
     assert [(r.draft, r.k) for r in results] == [("", 0), ("tiny", 1), ("tiny", 2)]
     assert all(r.texts == results[0].texts and r.tokens == 16 for r in results)
     seconds = {1: 1.0, 2: 1.5, 3: 1.6}
-    measure.print_race(results, seconds, 0.1)
-    found = measure.steps(results[2], results[0], seconds, 0.1)
-    measure.explain(found, results[2], results[0], seconds)
+    decoding.print_race(results, seconds, 0.1)
+    found = decoding.steps(results[2], results[0], seconds, 0.1)
+    decoding.explain(found, results[2], results[0], seconds)
     said = capsys.readouterr().out
     assert said.count("yes") == 2
     assert "a pass of 3 rows costs 1.60 passes of one" in said
@@ -260,10 +261,10 @@ def test_the_race_compares_the_same_texts(capsys):
 
 @pytest.mark.parametrize(("seconds", "disagrees"), [(6.0, False), (4.1, False), (3.9, True)])
 def test_a_clock_faster_than_the_prices_allow_is_called_a_disagreement(seconds, disagrees, capsys):
-    plain = measure.Result("", 0, seconds=4 * 3 / 2.3)
-    result = measure.Result("d", 3, seconds=seconds, tokens=12, accepted=[3, 0, 2, 3])
+    plain = decoding.Result("", 0, seconds=4 * 3 / 2.3)
+    result = decoding.Result("d", 3, seconds=seconds, tokens=12, accepted=[3, 0, 2, 3])
     costs = {1: 1.0, 4: 2.0}
-    measure.explain(measure.steps(result, plain, costs, 0.1), result, plain, costs)
+    decoding.explain(decoding.steps(result, plain, costs, 0.1), result, plain, costs)
     said = capsys.readouterr().out
     assert ("the timings disagree; run again when the machine is quieter" in said) == disagrees
     assert ("the rest: prompts" in said) != disagrees
@@ -271,24 +272,24 @@ def test_a_clock_faster_than_the_prices_allow_is_called_a_disagreement(seconds, 
 
 def test_an_empty_race_says_what_is_missing():
     with pytest.raises(NotImplementedError, match="speculative_generate_cached"):
-        measure.find([], "plain draft", 3)
+        decoding.find([], "plain draft", 3)
 
 
 def test_a_cache_costs_keys_and_values_of_each_layer():
     _, target = tiny_pair()
-    assert measure.cache_bytes_per_token(target.config) == 2 * 2 * 2 * 4 * 4
+    assert decoding.cache_bytes_per_token(target.config) == 2 * 2 * 2 * 4 * 4
 
 
 def test_the_recorded_run_has_what_the_lesson_shows(capsys):
-    run = measure.recorded()
+    run = decoding.recorded()
     assert sorted(run["pass_costs"]) == list(range(1, 10))
     shown = [row for row in run["rows"] if row["code"] != "transformers"]
-    assert {row["draft"] for row in shown} == {"", *measure.DRAFTS}
+    assert {row["draft"] for row in shown} == {"", *decoding.DRAFTS}
     assert all(row["same_text"] == run["prompts"] for row in shown)
     assert all(
         {"acceptance", "simple", "with_pass_cost", "ratio"} <= set(row) for row in shown if row["k"]
     )
-    measure.print_recorded()
+    decoding.print_recorded()
     assert "best without a draft" in capsys.readouterr().out
 
 

@@ -27,8 +27,8 @@ from specdec.metrics import acceptance_rate_by_output
 from specdec.model import load_model
 from specdec.reference import lesson_05 as reference
 from specdec.reference.lesson_01 import expected_tokens, speculative_generate
-from specdec.stopwatch import measure_batches, time_pass
 from specdec.toys import CAT_TEXT, look_back_target, one_word_draft
+from specdec.trained.batches import measure_batches, time_pass
 from specdec.worlds import fit_sentence, worlds_of_ticks, worse_by_place
 
 DRAFTS = ("draft", "draft_distilled")

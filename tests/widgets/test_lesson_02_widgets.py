@@ -14,7 +14,7 @@ from traitlets import TraitError
 
 from specdec.passes import CAT_WORDS
 from specdec.toys import NEXT_WORD
-from specdec.traces import PromptError, ledger_line, passes_of
+from specdec.trained.traces import PromptError, ledger_line, passes_of
 from specdec.widgets import LogitsGrid, PassPlayer, load_widget, logits_grid, pass_player
 from specdec.widgets.base import IF_NOT_SHOWN
 

@@ -25,7 +25,7 @@ from specdec.cache_bugs import (
 from specdec.cached_toys import NUMBERS, number_pair
 from specdec.model import MODELS, Model, load_model
 
-RECORDED = Path(__file__).parent / "data" / "decoding.json"
+RECORDED = Path(__file__).parents[1] / "data" / "decoding.json"
 
 DRAFTS = {"plain draft": "draft", "distilled draft": "draft_distilled"}
 PREFIX = 64
@@ -86,7 +86,7 @@ def program_panels(acceptance_by_position, k: int = 5, n_tokens: int = 60) -> li
     """Run the programs on the number pair from 31 starts; print and return what they show.
 
     acceptance_by_position  lesson 4's function
-    Returns panels for figures_cache.acceptance_panels: (title, shares after a full acceptance,
+    Returns panels for figures.cache.acceptance_panels: (title, shares after a full acceptance,
     shares after a rejection), with None for a place tested in fewer than FEW_ROUNDS rounds.
     """
     draft, target = number_pair()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from specdec.model import load_model
-from specdec.real_pair import common_length, logits_along, next_logits, on_real_pair
 from specdec.recorded import recorded_acceptance, summary
 from specdec.reference.lesson_03 import speculative_sample
+from specdec.trained.sampled import common_length, logits_along, next_logits, on_real_pair
 
 
 @pytest.mark.trained_pair

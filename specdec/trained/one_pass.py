@@ -13,7 +13,7 @@ import numpy as np
 from specdec.model import full_lm_forward, load_model
 from specdec.trace import OutOfBudget
 
-RECORDED_TIMES = Path(__file__).parent / "data" / "pass_times.json"
+RECORDED_TIMES = Path(__file__).parents[1] / "data" / "pass_times.json"
 ROWS = (1, 2, 4, 8, 16)
 
 
