@@ -11,8 +11,6 @@ import numpy as np
 
 from specdec.model import (
     Model,
-    causal_rows,
-    checked_ids,
     rms_norm,
     rotary_angles,
     rotate,
@@ -56,18 +54,19 @@ class FusedModel(Model):
         dtype = model.params.embedding.dtype
         self.cos, self.sin = rotary_angles(every, sizes.head_dim, sizes.rope_theta, dtype)
 
-    def __call__(self, token_ids, cache=None) -> np.ndarray:
+    def logits(self, hidden) -> np.ndarray:
         """As in Model."""
-        start = 0 if cache is None else len(cache)
-        ids = checked_ids(token_ids, self.config, start)
-        count = ids.shape[1]
-        mask = None if count == 1 else causal_rows(start, count)
-        angles = self.cos[start : start + count], self.sin[start : start + count]
+        return hidden @ self.head
+
+    def _rows(self, ids, mask, cache, positions):
+        start, count = 0 if cache is None else len(cache), ids.shape[1]
+        where = slice(start, start + count) if positions is None else positions
+        angles = self.cos[where], self.sin[where]
         x = self.params.embedding[ids[0]]
         for number, layer in enumerate(self.layers):
             x = x + self._attention(x, number, layer, angles, mask, cache)
             x = x + self._feed_forward(x, layer)
-        return (rms_norm(x, self.params.norm, self.config.norm_eps) @ self.head)[None]
+        return rms_norm(x, self.params.norm, self.config.norm_eps)
 
     def _attention(self, x, number, layer, angles, mask, cache):
         sizes = self.config

@@ -123,11 +123,16 @@ def feed_forward(x, layer):
     return (silu(x @ layer.gate) * (x @ layer.up)) @ layer.down
 
 
-def forward(token_ids, params, mask, cache=None):
-    """Logits (1, T, V) of the T tokens that follow the cached ones; mask is (T, len(cache) + T)."""
+def hidden_rows(token_ids, params, mask, cache=None, positions=None):
+    """Rows (T, d) after the last norm, for the T tokens that follow the cached ones.
+
+    mask is (T, len(cache) + T), or None; positions (T,) are the places that the rotary angles
+    tell apart, by default those after the cached ones.
+    """
     config, start = params.config, 0 if cache is None else len(cache)
     x = params.embedding[token_ids[0]]
-    positions = np.arange(start, start + len(x))
+    if positions is None:
+        positions = np.arange(start, start + len(x))
     angles = rotary_angles(positions, config.head_dim, config.rope_theta, x.dtype)
     for number, layer in enumerate(params.layers):
 
@@ -137,7 +142,12 @@ def forward(token_ids, params, mask, cache=None):
         normed = rms_norm(x, layer.attention_norm, config.norm_eps)
         x = x + attention(normed, layer, config, angles, mask, cached)
         x = x + feed_forward(rms_norm(x, layer.mlp_norm, config.norm_eps), layer)
-    return (rms_norm(x, params.norm, config.norm_eps) @ params.embedding.T)[None]
+    return rms_norm(x, params.norm, config.norm_eps)
+
+
+def forward(token_ids, params, mask, cache=None):
+    """Logits (1, T, V) of the T tokens that follow the cached ones; mask is (T, len(cache) + T)."""
+    return (hidden_rows(token_ids, params, mask, cache) @ params.embedding.T)[None]
 
 
 def full_lm_forward(token_ids, params, mask):
@@ -232,12 +242,29 @@ class Model:
         With a cache, its length grows by T; crop it to take tokens back. Raises ValueError for a
         wrong shape, an id outside the vocabulary, or a text longer than the context.
         """
+        return self.logits(self.hidden(token_ids, cache))[None]
+
+    def hidden(self, token_ids, cache=None, mask=None, positions=None) -> np.ndarray:
+        """Rows (T, d) after the last norm of token_ids (1, T): what `logits` turns into logits.
+
+        mask       boolean (T, len(cache) + T), True where a row may see a column; None: causal
+        positions  (T,) places of the tokens in their text; None: one after the other
+        For a tree of guesses both are given: a guess sees its own ancestors only, and guesses at
+        one place share its position. Raises ValueError as a call of the model does.
+        """
         start = 0 if cache is None else len(cache)
         ids = checked_ids(token_ids, self.config, start)
         count = ids.shape[1]
-        # One new row sees everything: it needs no mask.
-        mask = None if count == 1 else causal_rows(start, count)
-        return forward(ids, self.params, mask, cache)
+        if mask is None and count > 1:  # one new row sees everything: it needs no mask
+            mask = causal_rows(start, count)
+        return self._rows(ids, mask, cache, positions)
+
+    def logits(self, hidden) -> np.ndarray:
+        """Logits (T, V) of rows (T, d)."""
+        return hidden @ self.params.embedding.T
+
+    def _rows(self, ids, mask, cache, positions):
+        return hidden_rows(ids, self.params, mask, cache, positions)
 
 
 def shipped_models() -> list[str]:
