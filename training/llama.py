@@ -142,6 +142,12 @@ class Llama(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
 
     def forward(self, token_ids, pasts=None, return_pasts=False):
+        hidden, presents = self.hidden(token_ids, pasts)
+        logits = hidden @ self.model.embed_tokens.weight.T
+        return (logits, presents) if return_pasts else logits
+
+    def hidden(self, token_ids, pasts=None):
+        """(rows (B, T, width) after the last norm, keys and values of each layer)."""
         start = 0 if pasts is None else pasts[0][0].shape[2]
         stop = start + token_ids.shape[1]
         cos, sin = self.cos[start:stop], self.sin[start:stop]
@@ -149,5 +155,4 @@ class Llama(nn.Module):
         for number, layer in enumerate(self.model.layers):
             x, present = layer(x, cos, sin, None if pasts is None else pasts[number])
             presents.append(present)
-        logits = self.model.norm(x) @ self.model.embed_tokens.weight.T
-        return (logits, presents) if return_pasts else logits
+        return self.model.norm(x), presents
