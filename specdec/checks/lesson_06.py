@@ -76,7 +76,7 @@ FIDELITY_CASES = [
     Case((rows([1, 2], [1, 0], [0, 4], [3, 1]), rows([0, 2], [0, 1], [0, 4], [1, 0])), 0.75),
     Case((rows([-2, -1, -3]), rows([-9, -7, -8])), 1.0),
     Case((rows([2, 1], [1, 2]), rows([1, 2], [2, 1])), 0.0),
-    Case((rows([1, 1, 0], [0, 2, 2]), rows([2, 0, 0], [0, 0, 1])), 0.5),
+    Case((rows([1, 1, 0], [0, 2, 1]), rows([2, 0, 0], [0, 3, 1])), 1.0),
     Case((rows([1, 2, 3]), rows([1, 2])), ValueError, SHAPES_WHY),
     Case((rows([1, 2], [2, 1]), rows([1, 2])), ValueError, SHAPES_WHY),
     Case((np.zeros((0, 3)), np.zeros((0, 3))), ValueError, NO_ROW_WHY),
