@@ -43,3 +43,23 @@ def answer_late(draft_token_ids, answers):
 def judge_unmasked(token_ids, target, num_draft_tokens):
     logits = full_lm_forward(token_ids, target, None)
     return np.argmax(logits[0, -num_draft_tokens - 1 :], axis=-1)
+
+
+def lookup_latest(token_ids, n, k):
+    newest = token_ids[-n:]
+    for start in range(len(token_ids) - n, -1, -1):
+        if token_ids[start : start + n] == newest:
+            return token_ids[start + n : start + n + k]
+    return []
+
+
+def mask_by_level(parents):
+    levels = []
+    for parent in parents:
+        levels.append(0 if parent == -1 else levels[parent] + 1)
+    mask = np.eye(len(parents), dtype=bool)
+    for i in range(len(parents)):
+        for j in range(len(parents)):
+            if levels[j] < levels[i]:
+                mask[i, j] = True
+    return mask
