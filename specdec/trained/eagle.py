@@ -84,8 +84,8 @@ def load_eagle(path=WEIGHTS, dtype=np.float32) -> EagleParams:
 def continue_from_features(params, rows, embeddings, cache):
     """Guess the rows that the target will have one token further on.
 
-    rows        (T, d), the target's rows at T places of a text; or the draft's own, as it goes on
-    embeddings  (T, d), embeddings of the tokens that came out there: each one place ahead of its row
+    rows        (T, d), the target's rows at T places of a text; later the draft's own
+    embeddings  (T, d), of the tokens that came out there: each one place ahead of its row
     cache       keys and values of the places before; it grows by T
 
     Returns (T, d): the target's head turns them into logits for the tokens after those.
@@ -97,9 +97,11 @@ def continue_from_features(params, rows, embeddings, cache):
     angles = rotary_angles(places, params.config.head_dim, params.config.rope_theta, x.dtype)
     mask = causal_rows(start, len(x))
     normed = rms_norm(x, layer.attention_norm, eps)
-    x = x + attention(
-        normed, layer, params.config, angles, mask, lambda keys, values: cache.append(0, keys, values)
-    )
+
+    def seen(keys, values):
+        return cache.append(0, keys, values)
+
+    x = x + attention(normed, layer, params.config, angles, mask, seen)
     x = x + feed_forward(rms_norm(x, layer.mlp_norm, eps), layer)
     return rms_norm(x, params.norm, eps)
 
@@ -129,9 +131,7 @@ class EagleDraft:
         guesses = [int(self.target.logits(ahead)[0].argmax())]
         true_places = len(self.cache)
         while len(guesses) < k:
-            ahead = continue_from_features(
-                self.params, ahead, embedding[guesses[-1:]], self.cache
-            )
+            ahead = continue_from_features(self.params, ahead, embedding[guesses[-1:]], self.cache)
             guesses.append(int(self.target.logits(ahead)[0].argmax()))
         # Own rows stand in for the target's: they go, and the true ones come with the next round.
         self.cache.crop(true_places)
