@@ -33,8 +33,8 @@ from specdec.model import MODELS
 SHAPE = Shape(width=256, layers=1, heads=4, kv_heads=2, hidden=256)
 HEAD_DIM = 32  # smaller than width / heads: attention is narrow here, and cheap
 LENGTH, ROWS, DEPTH = 128, 24, 3
-WINDOWS = {"train.npy": 640, "generated.npy": 800}  # windows of LENGTH tokens, read once
-HELD_OUT_WINDOWS = 48
+WINDOWS = {"train.npy": 160, "generated.npy": 240}  # windows of LENGTH tokens, read once
+HELD_OUT_WINDOWS = 24
 CHECKPOINT_SECONDS = 60
 
 
@@ -67,7 +67,7 @@ class Eagle(nn.Module):
                 nn.init.normal_(parameter, std=0.03)
 
     def forward(self, rows, embeddings, earlier):
-        """One guess further at every place at once: rows, embeddings (B, T, width) -> (B, T, width).
+        """One guess further at every place at once: two arrays (B, T, width) -> (B, T, width).
 
         earlier  [(keys, values), …] of the guesses before, the first of them made from the
                  target's own rows; this guess adds its own.
@@ -239,7 +239,9 @@ class Run:
     def _report(self) -> None:
         found = losses(self.eagle, self.head, *self.heldout)
         text = ", ".join(f"{agree:.3f} ({loss:.2f})" for loss, agree in found)
-        print(f"{self.spent:4.0f} s, step {self.step}: agreement (loss) by guess {text}", flush=True)
+        print(
+            f"{self.spent:4.0f} s, step {self.step}: agreement (loss) by guess {text}", flush=True
+        )
 
     def export(self) -> None:
         tensors = {
