@@ -34,3 +34,14 @@ class ModelCache:
         if not 0 <= length <= self._length:
             raise ValueError(f"The cache holds {self._length} positions; cannot crop to {length}.")
         self._length = length
+
+    def keep(self, start: int, places) -> None:
+        """Of the positions from `start` on, keep those at start + place, in the order of places.
+
+        places  increasing numbers from 0, such as the path through a tree of guesses
+        """
+        places = start + np.asarray(places, dtype=int)
+        stop = start + len(places)
+        self._keys[:, :, start:stop] = self._keys[:, :, places]
+        self._values[:, :, start:stop] = self._values[:, :, places]
+        self._length = stop
