@@ -27,7 +27,7 @@ WINDOW = 256  # tokens that the target reads at once along a sample
 N_GRAM = 3  # tokens of an n-gram, the guess included
 LOOKUP = 3  # longest n-gram that prompt lookup looks for
 HEADS = 4
-FIT_TOKENS = 12_288  # tokens along which the heads are fitted
+FIT_TOKENS = 4096  # tokens along which the heads are fitted
 RIDGE = 300.0
 
 
@@ -243,6 +243,43 @@ def _add(run: Run, one: Run) -> None:
         setattr(run, name, getattr(run, name) + getattr(one, name))
     for name in ("accepted", "drafted", "texts"):
         getattr(run, name).extend(getattr(one, name))
+
+
+def pass_costs(target: Model, rows=range(1, 10), repeats: int = 9) -> list[float]:
+    """Return t(m) / t(1) of a pass of the target over m new rows, and t(1) in seconds last.
+
+    64 tokens are cached before. The repeats are interleaved, and the middle time counts.
+    """
+    ids, cache = np.arange(64 + max(rows))[None] % target.config.vocab_size, target.new_cache()
+    target(ids[:, :64], cache)
+    took = {m: [] for m in rows}
+    for _ in range(repeats):
+        for m in rows:
+            cache.crop(64)
+            start = time.process_time()
+            target(ids[:, 64 : 64 + m], cache)
+            took[m].append(time.process_time() - start)
+    middle = {m: float(np.median(times)) for m, times in took.items()}
+    return [middle[m] / middle[1] for m in rows] + [middle[1]]
+
+
+def guess_cost(run: Run, pass_seconds: float) -> float:
+    """Return c: what one guess of a run cost, in passes of the target over one row."""
+    return run.draft_seconds / max(1, sum(run.drafted)) / pass_seconds
+
+
+def guesses_along(draft, prompt: list[int], text: list[int], hidden, count: int) -> list[list[int]]:
+    """Return what a draft would guess at every place of the target's text, `count` tokens each.
+
+    hidden  the target's rows along prompt and text; at the first place it has read nothing yet,
+            as in `generate`
+    """
+    rows = []
+    for place in range(len(text)):
+        seen = [*prompt, *text[:place]]
+        read = hidden[: len(seen) - 1] if place else hidden[:0]
+        rows.append([int(token) for token in draft.propose(seen, read, count)])
+    return rows
 
 
 def eagle_gallery(prompts=None, n_tokens: int = 48, k: int = 4) -> None:

@@ -7,6 +7,7 @@ without a kernel, and in Python, so that a cell can read the state and a still p
 from specdec.widgets.cache_lanes import CacheLanes
 from specdec.widgets.cost_explorer import CostExplorer
 from specdec.widgets.draft_lane import DraftLane
+from specdec.widgets.draft_race import DraftRace
 from specdec.widgets.lessons import load_widget
 from specdec.widgets.logits_grid import LogitsGrid
 from specdec.widgets.pass_player import PassPlayer
@@ -19,6 +20,7 @@ __all__ = [
     "Choice",
     "CostExplorer",
     "DraftLane",
+    "DraftRace",
     "LogitsGrid",
     "PassPlayer",
     "Question",

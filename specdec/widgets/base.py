@@ -12,6 +12,7 @@ import traitlets
 from specdec.widgets.question import as_json, as_question
 
 FOLDER = Path(__file__).parent
+SUFFIXES = (".js", ".css")
 STILL_VARIABLE = "SPECDEC_STILL"
 IF_NOT_SHOWN = (
     "There is an interactive widget here. If you do not see it, run this cell: "
@@ -19,11 +20,14 @@ IF_NOT_SHOWN = (
 )
 
 
-def front_end(name):
-    """Return the JavaScript and the CSS of a widget, each after the part that all widgets share."""
+def front_end(*names):
+    """Return the JavaScript and the CSS of a widget, each after the part that all widgets share.
+
+    names  the widget's own files, without their suffix, in order; a file may be missing
+    """
+    paths = [[FOLDER / f"{part}{suffix}" for part in ("shared", *names)] for suffix in SUFFIXES]
     return tuple(
-        "\n".join((FOLDER / f"{part}{suffix}").read_text("utf-8") for part in ("shared", name))
-        for suffix in (".js", ".css")
+        "\n".join(path.read_text("utf-8") for path in parts if path.is_file()) for parts in paths
     )
 
 

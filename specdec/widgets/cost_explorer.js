@@ -65,10 +65,6 @@ export function losingBatch(s) {
   return null;
 }
 
-export function twoPlaces(value) {
-  return (Math.floor(value * 100 + 0.5 + 1e-9) / 100).toFixed(2);
-}
-
 export function breakEvenText(text, s) {
   const from = breakEven(s);
   if (from === null) return text.never_pays;

@@ -6,6 +6,7 @@ from importlib.resources import files
 from specdec.widgets.cache_lanes import CacheLanes
 from specdec.widgets.cost_explorer import CostExplorer
 from specdec.widgets.draft_lane import DraftLane
+from specdec.widgets.draft_race import DraftRace
 from specdec.widgets.logits_grid import LogitsGrid
 from specdec.widgets.pass_player import PassPlayer
 from specdec.widgets.question import Choice, Question
@@ -16,6 +17,7 @@ LANES = {
     "CacheLanes": CacheLanes,
     "CostExplorer": CostExplorer,
     "DraftLane": DraftLane,
+    "DraftRace": DraftRace,
     "LogitsGrid": LogitsGrid,
     "PassPlayer": PassPlayer,
     "SamplingLane": SamplingLane,

@@ -113,7 +113,7 @@ class PassPlayer(CourseWidget):
     """
 
     TEXT = TEXT
-    _esm, _css = front_end("pass_player")
+    _esm, _css = front_end("passes", "pass_player")
 
     traces = traitlets.List().tag(sync=True)
     prompt = traitlets.Int(0).tag(sync=True)

@@ -25,6 +25,11 @@ export function fill(template, values) {
   return template.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 }
 
+// Halves rounded up, as in Python.
+export function twoPlaces(value) {
+  return (Math.floor(value * 100 + 0.5 + 1e-9) / 100).toFixed(2);
+}
+
 function counted(text, key, n) {
   return fill(n === 1 ? text[`${key}_one`] : text[key], { n });
 }
