@@ -12,7 +12,14 @@ import numpy as np
 from specdec.model import Model, load_model
 from specdec.trained.decoding import heldout_prompts
 from specdec.trained.distilling import heldout_tokens
-from specdec.trained.drafts import WINDOW, Run, hidden_along, race_drafts, written_sample
+from specdec.trained.drafts import (
+    WINDOW,
+    Run,
+    hidden_along,
+    race_drafts,
+    training_sample,
+    written_sample,
+)
 
 FIDELITY_TOKENS = 2 * WINDOW
 
@@ -155,3 +162,15 @@ def print_trees(heads, trees, verify_tree, tree_mask, n_tokens: int = 32, prompt
         )
 
 
+def ngram_race(draft_class, n: int = 3) -> None:
+    """Decode with two tables of the learner's class: of people's text, and of the target's own."""
+    tables = {
+        "n-gram, people's text": draft_class(training_sample().tolist(), n),
+        "n-gram, target's text": draft_class(written_sample().tolist(), n),
+    }
+    print_runs(
+        [
+            AsDraft(name, lambda tokens, rows, k, table=table: table.propose(tokens[-n:], k))
+            for name, table in tables.items()
+        ]
+    )

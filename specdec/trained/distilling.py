@@ -160,6 +160,16 @@ def surprise(draft, places: Places) -> float:
     return float(-np.log(q[np.arange(len(q)), places.next_tokens]).mean())
 
 
+def print_teachers(drafts: dict, places: Places, fidelity) -> None:
+    """Print α, fidelity and surprise of drafts at held-out places; `fidelity` is lesson 6's."""
+    print(f"{'':<24}α on held-out text   fidelity   surprise by the text")
+    for name, draft in drafts.items():
+        agree = fidelity(draft.logits(places.contexts), places.target_probs)
+        print(
+            f"{name:<24}{alpha(draft, places):>18.3f}{agree:>11.3f}{surprise(draft, places):>23.2f}"
+        )
+
+
 def distillation_gain(seed: int, distillation_loss) -> dict[str, float]:
     """Train two drafts from one start; return α before, after the text, after the target."""
     learn, measure = training_places(), heldout_places()
