@@ -88,6 +88,13 @@ class Run(Result):
         tested = sum(min(count + 1, drafted) for count, drafted in pairs)
         return sum(self.accepted) / tested if tested else float("nan")
 
+    def add(self, one: "Run") -> None:
+        """Take in the run of another text."""
+        for name in ("seconds", "target_seconds", "draft_seconds", "tokens"):
+            setattr(self, name, getattr(self, name) + getattr(one, name))
+        for name in ("accepted", "drafted", "texts"):
+            getattr(self, name).extend(getattr(one, name))
+
     @property
     def ledger(self) -> str:
         """The one line that all lessons use."""
@@ -227,7 +234,7 @@ def race_drafts(target: Model, drafts, prompts, n_tokens: int, ks) -> list[Run]:
             if run.k == 0:
                 _add_plain(run, target, prompt, n_tokens)
             else:
-                _add(run, generate(target, by_name[run.draft], prompt, n_tokens, run.k))
+                run.add(generate(target, by_name[run.draft], prompt, n_tokens, run.k))
     return runs
 
 
@@ -236,13 +243,6 @@ def _add_plain(run: Run, target, prompt, n_tokens: int) -> None:
     run.texts.append(greedy_cached(target, target.new_cache(), prompt, n_tokens))
     run.seconds += time.process_time() - start
     run.tokens += n_tokens
-
-
-def _add(run: Run, one: Run) -> None:
-    for name in ("seconds", "target_seconds", "draft_seconds", "tokens"):
-        setattr(run, name, getattr(run, name) + getattr(one, name))
-    for name in ("accepted", "drafted", "texts"):
-        getattr(run, name).extend(getattr(one, name))
 
 
 def pass_costs(target: Model, rows=range(1, 10), repeats: int = 9) -> list[float]:
