@@ -17,18 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-from specdec.model import MODELS, Model, load_model
+from specdec.model import MODELS, Model, load_model, softmax
 from specdec.trained.decoding import Result, greedy_cached, heldout_prompts
 from specdec.trained.sampled import common_length
 
 SAMPLES = MODELS / "samples.npz"
 RECORDED = Path(__file__).parents[1] / "data" / "drafts.json"
-WINDOW = 256  # tokens that the target reads at once along a sample
+WINDOW = 256  # tokens that the target reads at once along a text
+WRITTEN_WINDOW = 224  # each text of the written sample has so many tokens
 N_GRAM = 3  # tokens of an n-gram, the guess included
 LOOKUP = 3  # longest n-gram that prompt lookup looks for
 HEADS = 4
-FIT_TOKENS = 4096  # tokens along which the heads are fitted
-RIDGE = 300.0
+FIT_TOKENS = 18 * WRITTEN_WINDOW  # tokens along which the heads are fitted
+RIDGE = 10.0
 
 
 def training_sample() -> np.ndarray:
@@ -43,9 +44,9 @@ def written_sample() -> np.ndarray:
         return samples["written"].astype(int)
 
 
-def hidden_along(target: Model, token_ids) -> np.ndarray:
-    """Return the target's rows (n, d) along token_ids (n,), read in windows of 256 tokens."""
-    parts = [token_ids[at : at + WINDOW] for at in range(0, len(token_ids), WINDOW)]
+def hidden_along(target: Model, token_ids, window: int = WINDOW) -> np.ndarray:
+    """Return the target's rows (n, d) along token_ids (n,), read in windows."""
+    parts = [token_ids[at : at + window] for at in range(0, len(token_ids), window)]
     return np.concatenate([target.hidden(part[None]) for part in parts])
 
 
@@ -54,6 +55,13 @@ def sample_features(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return (token_ids (count,), hidden (count, d)): the target along the training sample."""
     token_ids = training_sample()[:count]
     return token_ids, hidden_along(load_model("target"), token_ids)
+
+
+@cache
+def written_features(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (token_ids (count,), hidden (count, d)): the target along text that it wrote."""
+    token_ids = written_sample()[:count]
+    return token_ids, hidden_along(load_model("target"), token_ids, WRITTEN_WINDOW)
 
 
 class ModelDraft:
@@ -87,6 +95,13 @@ class Run(Result):
         pairs = zip(self.accepted, self.drafted, strict=True)
         tested = sum(min(count + 1, drafted) for count, drafted in pairs)
         return sum(self.accepted) / tested if tested else float("nan")
+
+    def add(self, one: "Run") -> None:
+        """Take in the run of another text."""
+        for name in ("seconds", "target_seconds", "draft_seconds", "tokens"):
+            setattr(self, name, getattr(self, name) + getattr(one, name))
+        for name in ("accepted", "drafted", "texts"):
+            getattr(self, name).extend(getattr(one, name))
 
     @property
     def ledger(self) -> str:
@@ -168,29 +183,31 @@ class Heads:
         return propose_with_heads(hidden[-1:], 0, self.heads[:k]) if len(hidden) else []
 
 
-def fit_heads(token_rows, embedding, count: int = HEADS, ridge: float = RIDGE) -> list[np.ndarray]:
-    """Fit heads by least squares: from a row of the target, guess its row further on.
+def fit_heads(token_rows, embedding, count: int = HEADS, window: int = WINDOW) -> list[np.ndarray]:
+    """Fit heads by least squares: from a row of the target, what it says further on.
 
-    token_rows  (n, d), the target's rows along a text that was read in windows of 256 tokens
+    token_rows  (n, d), the target's rows along a text that was read in windows
     embedding   (V, d), the target's embedding, which is its own head transposed
+    window      tokens of a window; no head is asked to look beyond its end
 
-    Head i turns a row into logits for the token i + 2 places on: the target's own token comes
-    first. Returns `count` arrays (d, V).
+    Head i learns the target's probabilities for the token i + 2 places on: the target's own token
+    comes first. Returns `count` arrays (d, V).
     """
-    places = np.arange(len(token_rows)) % WINDOW
+    places, probs = np.arange(len(token_rows)) % window, softmax(token_rows @ embedding.T)
     heads = []
     for ahead in range(1, count + 1):
-        start = np.flatnonzero(places[: len(token_rows) - ahead] + ahead < WINDOW)
-        now, later = token_rows[start], token_rows[start + ahead]
-        gram = now.T @ now + ridge * np.eye(now.shape[1], dtype=now.dtype)
-        heads.append(np.linalg.solve(gram, now.T @ later) @ embedding.T)
+        start = np.flatnonzero(places[: len(token_rows) - ahead] + ahead < window)
+        now = token_rows[start]
+        gram = now.T @ now + RIDGE * np.eye(now.shape[1], dtype=now.dtype)
+        heads.append(np.linalg.solve(gram, now.T @ probs[start + ahead]))
     return heads
 
 
 @cache
 def fitted_heads() -> list[np.ndarray]:
-    """Heads for the shipped target, fitted on the training sample: some seconds, once."""
-    return fit_heads(sample_features(FIT_TOKENS)[1], load_model("target").params.embedding)
+    """Heads for the shipped target, fitted on text that it wrote: some seconds, once."""
+    rows = written_features(FIT_TOKENS)[1]
+    return fit_heads(rows, load_model("target").params.embedding, window=WRITTEN_WINDOW)
 
 
 def five_drafts() -> list:
@@ -227,7 +244,7 @@ def race_drafts(target: Model, drafts, prompts, n_tokens: int, ks) -> list[Run]:
             if run.k == 0:
                 _add_plain(run, target, prompt, n_tokens)
             else:
-                _add(run, generate(target, by_name[run.draft], prompt, n_tokens, run.k))
+                run.add(generate(target, by_name[run.draft], prompt, n_tokens, run.k))
     return runs
 
 
@@ -236,13 +253,6 @@ def _add_plain(run: Run, target, prompt, n_tokens: int) -> None:
     run.texts.append(greedy_cached(target, target.new_cache(), prompt, n_tokens))
     run.seconds += time.process_time() - start
     run.tokens += n_tokens
-
-
-def _add(run: Run, one: Run) -> None:
-    for name in ("seconds", "target_seconds", "draft_seconds", "tokens"):
-        setattr(run, name, getattr(run, name) + getattr(one, name))
-    for name in ("accepted", "drafted", "texts"):
-        getattr(run, name).extend(getattr(one, name))
 
 
 def pass_costs(target: Model, rows=range(1, 10), repeats: int = 9) -> list[float]:

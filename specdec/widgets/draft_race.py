@@ -30,7 +30,7 @@ TEXT = {
     "commit": "Show the race",
     "text_label": "Text",
     "text_prose": "Free prose",
-    "text_copying": "Copying",
+    "text_copying": "A text that repeats itself",
     "text_list": "A list",
     "name_n-gram": "n-gram",
     "name_prompt lookup": "prompt lookup",
