@@ -14,14 +14,18 @@ from specdec.trained.decoding import heldout_prompts
 from specdec.trained.distilling import heldout_tokens
 from specdec.trained.drafts import (
     WINDOW,
+    WRITTEN_WINDOW,
     Run,
+    fit_heads,
     hidden_along,
     race_drafts,
     training_sample,
+    written_features,
     written_sample,
 )
 
 FIDELITY_TOKENS = 2 * WINDOW
+HEADS_TOKENS = 14 * WRITTEN_WINDOW
 
 
 class AsDraft:
@@ -92,6 +96,12 @@ def tree_of_heads(row, heads, widths) -> tuple[list[int], list[int]]:
                 below.append(len(tokens))
         level = below
     return tokens, parents
+
+
+def heads_for(count: int = 3) -> list[np.ndarray]:
+    """Heads (d, V) for the shipped target, fitted on 3,136 tokens that it wrote."""
+    rows = written_features(HEADS_TOKENS)[1]
+    return fit_heads(rows, load_model("target").params.embedding, count, window=WRITTEN_WINDOW)
 
 
 def depths_of(parents) -> np.ndarray:
