@@ -13,6 +13,7 @@ import json
 import sys
 from datetime import UTC, datetime
 
+import specdec  # noqa: F401  # isort: skip  (first: it sets one BLAS thread)
 import numpy as np
 
 from specdec.model import MODELS, load_model

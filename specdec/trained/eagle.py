@@ -123,8 +123,10 @@ class EagleDraft:
         if k == 0 or len(hidden) == 0:
             return []
         embedding = self.target.params.embedding
-        # Place j was made from row j and token j + 1; what still holds of the last text stays.
-        kept = min(len(self.cache), max(0, common_length(self.seen, token_ids) - 1))
+        # Place j was made from row j and token j + 1; what still holds of the last text stays. The
+        # last place is always made anew: its row is the answer.
+        same = max(0, common_length(self.seen, token_ids) - 1)
+        kept = min(len(self.cache), same, len(hidden) - 1)
         self.cache.crop(kept)
         rows, guesses = hidden[kept:], list(token_ids[kept + 1 :])
         ahead = continue_from_features(self.params, rows, embedding[guesses], self.cache)[-1:]
