@@ -11,7 +11,7 @@ A lesson is one py:percent file in `course/`. Its cell markers carry what nbgrad
     # %% free_try="f"                   the learner's own try, may fail with "not written yet"
     # %% test="f" points=2              the graded check `test_f`
     # %% [markdown] hints="f"           three hints, divided by lines of ===
-    # %% [markdown] project="p"         an answer that a person grades (points=8, beside the checks')
+    # %% [markdown] project="p"         an answer that a person grades (points=8)
     # %% [markdown] only="solution"     in the worked solution only ("lesson": in the lesson only)
     # %% include="specdec/bugs.py:f"    a code cell with that function's source
     # %% [markdown] wrong_turns="f"     adds what the known wrong answers do on the calls `shown`

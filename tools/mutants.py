@@ -46,7 +46,7 @@ class Trial:
                     self.run_given(cell)
 
     def run_given(self, cell) -> None:
-        """Run a cell of the lesson; a free try may fail, since stand-ins replace the trained pair."""
+        """Run a cell of the lesson; a free try may fail: stand-ins replace the trained pair."""
         may_fail = "raises-exception" in cell.metadata.get("tags", [])
         with contextlib.suppress(Exception) if may_fail else contextlib.nullcontext():
             exec(compile(cell.source, "a given cell", "exec"), self.names)

@@ -51,7 +51,11 @@ FIDELITY = _wrong_by_edits(
         r"equal logits are counted",
         (RETURNED, "float((draft_logits == target_logits).mean())"),
     ),
-    ("the share that disagrees", r"share of rows that disagree", (" == target_logits.a", " != target_logits.a")),
+    (
+        "the share that disagrees",
+        r"share of rows that disagree",
+        (" == target_logits.a", " != target_logits.a"),
+    ),
     (
         "the last of equals",
         r"of equal logits the last one",
@@ -75,7 +79,7 @@ FIDELITY = _wrong_by_edits(
         r"wanted +ValueError, since there is no row",
         (" or not len(draft_logits)", ""),
     ),
-)  # fmt: skip
+)
 
 # --- NGramDraft --------------------------------------------------------------------------------
 
@@ -172,8 +176,10 @@ NGRAM = _wrong_by_edits(
     (
         "lists as keys",
         r"raised +TypeError",
-        ("self.followers[tuple(token_ids[place - length : place])]",
-         "self.followers[token_ids[place - length : place]]"),
+        (
+            "self.followers[tuple(token_ids[place - length : place])]",
+            "self.followers[token_ids[place - length : place]]",
+        ),
     ),
     (
         "takes any n and any text",
@@ -186,7 +192,7 @@ NGRAM = _wrong_by_edits(
         ("class NGramDraft:\n", "class NGramDraft:\n    shared = defaultdict(Counter)\n\n"),
         ("self.followers = defaultdict(Counter)", "self.followers = self.shared"),
     ),
-)  # fmt: skip
+)
 
 # --- prompt_lookup -----------------------------------------------------------------------------
 
@@ -253,7 +259,10 @@ LOOKUP = _wrong_by_edits(
     (
         "pads the text",
         r"changed its input",
-        ("    newest = token_ids[-n:]\n", "    newest = token_ids[-n:]\n    token_ids.append(-1)\n"),
+        (
+            "    newest = token_ids[-n:]\n",
+            "    newest = token_ids[-n:]\n    token_ids.append(-1)\n",
+        ),
         (STARTS, "range(len(token_ids) - n - 2, -1, -1)"),
         (FOLLOWING, "return token_ids[:-1][start + n : start + n + k]"),
     ),
@@ -288,14 +297,21 @@ LOSS = _wrong_by_edits(
         (SUM, "(q * (log_q - np.log(p))).sum() / len(p)"),
     ),
     ("sums the rows", r"the rows are summed", (SUM, "(p * (log_p - log_q)).sum()")),
-    ("the mean of all entries", r"mean over rows and tokens", (SUM, "(p * (log_p - log_q)).mean()")),
+    (
+        "the mean of all entries",
+        r"mean over rows and tokens",
+        (SUM, "(p * (log_p - log_q)).mean()"),
+    ),
     ("the sign of the loss", r"the sign is turned", (SUM, "(p * (log_q - log_p)).sum() / len(p)")),
     ("bits", r"logarithm has base 2", (SUM, "(p * (log_p - log_q)).sum() / len(p) / np.log(2)")),
     (
         "softmax over the rows",
         r"softmax runs over the rows|returned ",
         ("draft_logits.max(axis=1, keepdims=True)", "draft_logits.max(axis=0, keepdims=True)"),
-        ("np.exp(shifted).sum(axis=1, keepdims=True)", "np.exp(shifted).sum(axis=0, keepdims=True)"),
+        (
+            "np.exp(shifted).sum(axis=1, keepdims=True)",
+            "np.exp(shifted).sum(axis=0, keepdims=True)",
+        ),
     ),
     ("0 times -inf", r"0 \* log\(0\) is nan", ("np.log(np.where(p > 0, p, 1))", "np.log(p)")),
     (
@@ -318,7 +334,7 @@ LOSS = _wrong_by_edits(
         r"returned ",
         ("return loss, (q - p) / len(p)", "return loss"),
     ),
-)  # fmt: skip
+)
 
 # --- propose_with_heads ------------------------------------------------------------------------
 
@@ -349,7 +365,11 @@ HEADS = _wrong_by_edits(
             " for i, head in enumerate(heads)]",
         ),
     ),
-    ("leaves the first head out", r"first head is left out", ("for head in heads", "for head in heads[1:]")),
+    (
+        "leaves the first head out",
+        r"first head is left out",
+        ("for head in heads", "for head in heads[1:]"),
+    ),
     (
         "one head for all",
         r"one head guesses everything",
@@ -373,7 +393,7 @@ HEADS = _wrong_by_edits(
         r"wanted +ValueError, since there is no such row",
         ("if not 0 <= num", "if not -9 <= num"),
     ),
-)  # fmt: skip
+)
 
 # --- verify_tree -------------------------------------------------------------------------------
 
@@ -407,7 +427,11 @@ LINE = "mask[node] |= mask[parent]"
 TREE = _wrong_by_edits(
     "verify_tree",
     RIGHT_TREE,
-    ("forgets the target's own token", r"last accepted node is left out", (RETURN, "return emitted, path")),
+    (
+        "forgets the target's own token",
+        r"last accepted node is left out",
+        (RETURN, "return emitted, path"),
+    ),
     (
         "asks nobody's parent",
         r"is no child of the last accepted one",
@@ -423,34 +447,70 @@ TREE = _wrong_by_edits(
         r"compared with the choice after itself",
         (ACCEPTS, "if parents[node] == path[-1] and token_ids[node] == choices[node]:"),
     ),
-    ("the choice after node 0", r"last token is the choice after node 0", (RETURN, "return emitted + [choices[0]], path")),
+    (
+        "the choice after node 0",
+        r"last token is the choice after node 0",
+        (RETURN, "return emitted + [choices[0]], path"),
+    ),
     (
         "the choice after the last node",
         r"choice after the last node of the tree",
         (RETURN, "return emitted + [choices[-1]], path"),
     ),
     ("emits node 0", r"node 0 is emitted too", ("for node in path[1:]]", "for node in path]")),
-    ("a path without node 0", r"path lacks node 0", (RETURN, "return emitted + [choices[path[-1]]], path[1:]")),
+    (
+        "a path without node 0",
+        r"path lacks node 0",
+        (RETURN, "return emitted + [choices[path[-1]]], path[1:]"),
+    ),
     (
         "a path of tokens",
         r"path holds tokens",
         (RETURN, "return emitted + [choices[path[-1]]], [token_ids[node] for node in path]"),
     ),
     ("the path first", r"turned order", (RETURN, "return path, emitted + [choices[path[-1]]]")),
-    ("emitted alone", r"returns the emitted tokens alone", (RETURN, "return emitted + [choices[path[-1]]]")),
-    ("one guess at most", r"stops after one accepted guess", ("            path.append(node)\n", "            path.append(node)\n            break\n")),
+    (
+        "emitted alone",
+        r"returns the emitted tokens alone",
+        (RETURN, "return emitted + [choices[path[-1]]]"),
+    ),
+    (
+        "one guess at most",
+        r"stops after one accepted guess",
+        ("            path.append(node)\n", "            path.append(node)\n            break\n"),
+    ),
     (
         "the first child only",
         r"only the first child",
-        (ACCEPTS, "if node == (parents + [path[-1]]).index(path[-1]) and token_ids[node] == choices[path[-1]]:"),
+        (
+            ACCEPTS,
+            "at = path[-1]\n        first = (parents + [at]).index(at)\n"
+            "        if node == first and token_ids[node] == choices[at]:",
+        ),
     ),
-    ("takes any lists", r"wanted +ValueError|raised", ("if not 0 < len(token_ids) == len(parents) == len(choices):", "if False:")),
+    (
+        "takes any lists",
+        r"wanted +ValueError|raised",
+        ("if not 0 < len(token_ids) == len(parents) == len(choices):", "if False:"),
+    ),
     ("sees all earlier nodes", r"sees all earlier nodes", (LINE, "mask[node, :node] = True")),
-    ("sees its parent only", r"sees itself and its parent, and nothing above", (LINE, "mask[node, parent] = True")),
-    ("turns rows and columns", r"rows and columns have changed places", (LINE, "mask[:, node] |= mask[:, parent]")),
-    ("does not see itself", r"a node does not see itself", ("return mask\n", "return mask & ~np.eye(len(parents), dtype=bool)\n")),
+    (
+        "sees its parent only",
+        r"sees itself and its parent, and nothing above",
+        (LINE, "mask[node, parent] = True"),
+    ),
+    (
+        "turns rows and columns",
+        r"rows and columns have changed places",
+        (LINE, "mask[:, node] |= mask[:, parent]"),
+    ),
+    (
+        "does not see itself",
+        r"a node does not see itself",
+        ("return mask\n", "return mask & ~np.eye(len(parents), dtype=bool)\n"),
+    ),
     ("sees itself only", r"sees itself only", (LINE, "pass")),
-)  # fmt: skip
+)
 
 
 def _wrong(answer, *pairs):
@@ -564,7 +624,7 @@ def fidelity(draft_logits, target_logits):
 import numpy as np
 
 def fidelity(draft_logits, target_logits):
-    if draft_logits.ndim != 2 or draft_logits.shape != target_logits.shape or draft_logits.size == 0:
+    if draft_logits.ndim != 2 or draft_logits.shape != target_logits.shape or not draft_logits.size:
         raise ValueError("shapes")
     gap = np.argmax(draft_logits, -1) - np.argmax(target_logits, -1)
     return np.float64(1) - np.count_nonzero(gap) / np.float64(len(gap))

@@ -59,7 +59,7 @@ def lesson_prompts(number: int = 3) -> list[list[int]]:
 
 
 def print_runs(drafts, n_tokens: int = 48, k: int = 4, prompts=None) -> list[Run]:
-    """Decode with each draft and print α, length, ledger, clock and whether the text is the same."""
+    """Decode with each draft; print α, length, ledger, clock and whether the text is the same."""
     target = load_model("target")
     prompts = prompts or lesson_prompts()
     plain, *runs = race_drafts(target, drafts, prompts, n_tokens, [k])
@@ -80,7 +80,7 @@ def print_run(run: Run, plain: Run) -> None:
 
 
 def tree_of_heads(row, heads, widths) -> tuple[list[int], list[int]]:
-    """Guesses of a tree: each node at depth i has the widths[i] likeliest tokens of head i below it.
+    """Guesses of a tree: below each node at depth i the widths[i] likeliest tokens of head i.
 
     row  (d,), the target's row that gave its newest token. Returns (tokens, parents) without the
     token of node 0, whose parent -1 is included.

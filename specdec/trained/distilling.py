@@ -136,7 +136,7 @@ def train(draft, contexts, rows, distillation_loss, steps=200):
     for step in progress(range(steps), "training"):
         batch = rng.integers(len(contexts), size=192)
         logits = draft.logits(contexts[batch])
-        loss, gradient = distillation_loss(logits, rows[batch])
+        _, gradient = distillation_loss(logits, rows[batch])
         draft.step(gradient, rate=0.005 * (1 - step / steps))
     return draft
 
