@@ -35,13 +35,25 @@ def greedy(model, prompts: list[list[int]], count: int) -> list[list[int]]:
     return out[:, ids.shape[1] :].tolist()
 
 
-@torch.no_grad()
 def assisted(target, draft, prompt: list[int], count: int, k: int) -> tuple[list[int], Ledger]:
     """(continuation, ledger) of assisted generation that always proposes k tokens."""
     settings = draft.generation_config
     settings.num_assistant_tokens = k
     settings.num_assistant_tokens_schedule = "constant"
     settings.assistant_confidence_threshold = 0
+    return counted(target, prompt, count, assistant_model=draft)
+
+
+def looked_up(target, prompt: list[int], count: int, k: int, longest: int):
+    """(continuation, ledger) of prompt lookup: k tokens after a match of at most `longest`."""
+    return counted(
+        target, prompt, count, prompt_lookup_num_tokens=k, max_matching_ngram_size=longest
+    )
+
+
+@torch.no_grad()
+def counted(target, prompt: list[int], count: int, **settings) -> tuple[list[int], Ledger]:
+    """(continuation, ledger); transformers counts nothing itself, so the target's calls are."""
     ledger, forward = Ledger(), target.forward
 
     def counting(*args, **kwargs):
@@ -57,7 +69,7 @@ def assisted(target, draft, prompt: list[int], count: int, k: int) -> tuple[list
             attention_mask=torch.ones_like(ids),
             do_sample=False,
             max_new_tokens=count,
-            assistant_model=draft,
+            **settings,
         )
     finally:
         del target.forward

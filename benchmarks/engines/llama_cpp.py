@@ -10,6 +10,7 @@ thread. Token ids go in and come out, so no tokenizer can differ.
 
 import argparse
 import json
+import os
 import tempfile
 import urllib.request
 from datetime import date
@@ -90,6 +91,18 @@ def write_gguf(name: str, folder: Path) -> Path:
     return path
 
 
+class StandardError:
+    """What the process writes to standard error from now on; the engine logs there."""
+
+    def __init__(self):
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process)
+        os.dup2(self.file.fileno(), 2)
+
+    def lines(self) -> list[str]:
+        self.file.seek(0)
+        return self.file.read().decode("utf-8", "replace").splitlines()
+
+
 def server(target: Path, draft: Path | None = None, k: int = 0):
     params = xllamacpp.CommonParams()
     params.model.path = str(target)
@@ -164,9 +177,12 @@ def main() -> None:
     ledgers = [speculative(target, draft, prompt, options.tokens, k)[1] for prompt in prompts]
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: write_gguf(name, Path(folder)) for name in ("target", "draft_distilled")}
+        log = StandardError()
         rows = [compared("llama.cpp plain", server(paths["target"]), target, prompts, wanted)]
         engine = server(paths["target"], paths["draft_distilled"], k)
         rows.append(compared(f"llama.cpp draft k={k}", engine, target, prompts, wanted))
+        said = [line for line in log.lines() if "draft acceptance" in line]
+        rows[-1]["prints"] = [line.partition(" I ")[2] for line in said[:2]]
     result = {
         "date": date.today().isoformat(),
         "version": f"xllamacpp {xllamacpp.__version__}",

@@ -23,6 +23,7 @@ from specdec.trained.sampled import common_length
 
 SAMPLES = MODELS / "samples.npz"
 RECORDED = Path(__file__).parents[1] / "data" / "drafts.json"
+ENGINES = Path(__file__).parents[1] / "data" / "engines.json"
 WINDOW = 256  # tokens that the target reads at once along a text
 WRITTEN_WINDOW = 224  # each text of the written sample has so many tokens
 N_GRAM = 3  # tokens of an n-gram, the guess included
@@ -351,3 +352,25 @@ def best_rows(run: dict) -> list[dict]:
         if row["draft"] not in best or row["ratio"] > best[row["draft"]]["ratio"]:
             best[row["draft"]] = row
     return sorted(best.values(), key=lambda row: -row["ratio"])
+
+
+def print_engines() -> None:
+    """Print what real engines did with the course's pair, and what each of them says itself."""
+    found = json.loads(ENGINES.read_text(encoding="utf-8"))
+    print(
+        f"{'engine':<26}{'draft':<24}{'same text':<11}{'rounds':>7}{'drafted':>9}{'accepted':>10}"
+    )
+    for row in found["rows"]:
+        same = f"{row['same_text']} of {row['texts']}"
+        print(f"{row['engine']:<26}{row['draft']:<24}{same:<11}{counts_text(row)}")
+        if row["ours"]:
+            print(f"{'':<26}{'our loop':<35}{counts_text(row['ours'])}")
+        for line in row["prints"]:
+            print(f"    prints: {line}")
+    print(f"recorded {found['date']}; – is not counted")
+
+
+def counts_text(row: dict) -> str:
+    """Rounds, drafted and accepted in columns."""
+    rounds, drafted, accepted = (row.get(name, "–") for name in ("rounds", "drafted", "accepted"))
+    return f"{rounds:>7}{drafted:>9}{accepted:>10}"

@@ -59,6 +59,21 @@ def test_assisted_generation(models, prompts, plain, name, k):
         assert (ledger.rounds, ledger.accepted) == (their_ledger.rounds, their_ledger.accepted)
 
 
+def test_prompt_lookup(models, prompts, plain):
+    """transformers takes the earliest match, so our loop does here too."""
+    from better_drafts import LONGEST, EarliestMatch, K
+
+    from specdec.trained.drafts import generate
+
+    target, peer = models["target"]
+    for prompt, wanted in zip(prompts[:4], plain, strict=False):
+        theirs, their_ledger = hf.looked_up(peer, prompt, COUNT, K, LONGEST)
+        run = generate(target, EarliestMatch(), prompt, COUNT, K)
+        assert run.texts[0] == theirs == wanted
+        counts = run.rounds, sum(run.accepted)
+        assert counts == (their_ledger.rounds, their_ledger.accepted)
+
+
 def test_tokenizer_loads_in_transformers(tokenizer):
     from transformers import AutoTokenizer
 
