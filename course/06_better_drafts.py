@@ -1295,7 +1295,7 @@ print_engines()
 # | a lookup that matches itself | `[]` for every text: plain decoding, and a clean test of texts |
 # | the earliest match instead of the latest | `[3, 1]` in place of `[4, 5]` |
 # | an n-gram that looks back at n tokens | contexts that were hardly ever seen |
-# | the gradient with the wrong sign | α falls to nearly 0 while the loop runs |
+# | the gradient with the wrong sign | a draft that moves away from its teacher at every step |
 # | cross entropy taken for KL | 0.6931 where q = p = (½, ½) should give 0 |
 # | heads that read the last row | right text, worse guesses after each rejection |
 # | a guess judged by the choice after itself | the family: `[1]` in place of `[1, 4, 7]` |
