@@ -3,12 +3,13 @@
 import copy
 
 from autograder.errors import GradingError
-from autograder.submissions import grade_id, is_answer, is_test
+from autograder.submissions import grade_id, is_answer, is_test, read_by_a_person
 
 
 def worked_answers(source):
-    """Return {grade_id: code} of the answer cells of a source notebook."""
-    return {grade_id(cell): cell.source for cell in source.cells if is_answer(cell)}
+    """Return {grade_id: code} of a source notebook's answers that tests grade."""
+    answers = (cell for cell in source.cells if is_answer(cell) and not read_by_a_person(cell))
+    return {grade_id(cell): cell.source for cell in answers}
 
 
 def with_answers(released, answers):

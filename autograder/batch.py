@@ -39,6 +39,7 @@ class Graded:
     fresh: bool
     points: float | None = None  # from the gradebook, marks by hand included
     max_points: float | None = None
+    by_hand: str = ""  # what only a person gives, kept apart: "6 of 8"; "" where there is none
 
 
 @dataclass
@@ -319,7 +320,7 @@ def _add_gradebook_points(course, lesson, lines):
     for line in lines:
         if line.student not in known:
             continue
-        line.points, line.max_points = known[line.student]
+        line.points, line.max_points, line.by_hand = known[line.student]
         if line.result.ungraded and line.points:
             message = f"the gradebook keeps {line.points} points from an earlier hand-in"
             line.result.problems.append(Problem("earlier_grade", message))

@@ -142,13 +142,39 @@ def lesson_files(course, lesson):
 
 
 def gradebook_points(course, lesson):
-    """Return {student: (points, max_points)}, marks by hand included."""
+    """Return {student: (points, max_points, by hand)}.
+
+    The points are those of the checks, with what a person has changed there. What only a person
+    gives (a project) is kept apart: by hand is a text such as "6 of 8", or "" where there is none.
+    """
     with Gradebook(course.gradebook_url, course.directory("").course_id) as gradebook:
         try:
             submissions = gradebook.assignment_submissions(lesson)
+            notebooks = gradebook.find_assignment(lesson).notebooks
         except MissingEntry:
             return {}
-        return {item.student_id: (whole(item.score), whole(item.max_score)) for item in submissions}
+        cells = {cell.id for notebook in notebooks for cell in hand_graded(notebook)}
+        return {item.student_id: points_of(item, cells) for item in submissions}
+
+
+def hand_graded(notebook):
+    """Return the gradebook's cells that hold an answer and its points, with no test between."""
+    answers = {cell.name for cell in notebook.solution_cells}
+    return [cell for cell in notebook.grade_cells if cell.name in answers]
+
+
+def points_of(submission, hand_graded_cells):
+    """Return (points, max_points, by hand) of a submission in the gradebook."""
+    apart = [
+        grade
+        for notebook in (submission.notebooks if hand_graded_cells else ())
+        for grade in notebook.grades
+        if grade.cell_id in hand_graded_cells
+    ]
+    given, most = sum(grade.score for grade in apart), sum(grade.max_score for grade in apart)
+    waiting = any(grade.needs_manual_grade for grade in apart)
+    text = f"{'–' if waiting else whole(given)} of {whole(most)}" if apart else ""
+    return whole(submission.score - given), whole(submission.max_score - most), text
 
 
 def export(course):

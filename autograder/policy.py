@@ -22,7 +22,6 @@ def policy_for(lesson):
     """Return the Policy of a lesson, for example '02_sampling'.
 
     Student code may import the course's library, with the worked answers of earlier lessons only.
-        stand_ins=STAND_INS,
     """
     number = re.match(r"\d+", lesson)
     first = int(number[0]) if number else 1

@@ -61,7 +61,8 @@ def print_check(result, path):
     table.add_column("outcome", no_wrap=True)
     for cell in result.cells:
         mark, style = MARKS[cell.status]
-        points = f"{cell.points} of {cell.max_points}"
+        given = "–" if cell.by_hand else cell.points
+        points = f"{given} of {cell.max_points}"
         table.add_row(Text(cell.grade_id), points, Text(mark, style))
     console.print(table)
     for cell in result.cells:
@@ -70,7 +71,13 @@ def print_check(result, path):
             console.print(Text(f"{cell.message}\n"), soft_wrap=True)
     for problem in result.problems:
         console.print(Text(f"note: {problem.message}"), soft_wrap=True)
-    console.print(Text(f"{result.points} of {result.max_points} points", "bold"))
+    console.print(Text(f"{result.points} of {result.max_points} points{by_hand(result)}", "bold"))
+
+
+def by_hand(result):
+    """Return what a person has still to grade, as the end of a sentence, or nothing."""
+    most = sum(cell.max_points for cell in result.by_hand)
+    return f", and up to {most} that a person gives" if most else ""
 
 
 def print_class(lesson, lines):
@@ -80,9 +87,13 @@ def print_class(lesson, lines):
     table.add_column("student")
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("of", justify="right", no_wrap=True)
+    apart = any(line.by_hand for line in lines)
+    if apart:
+        table.add_column("by hand", justify="right", no_wrap=True)
     table.add_column("lost at")
     for line in lines:
-        table.add_row(Text(line.student), *_points(line), Text(_lost(line.result)))
+        hand = [Text(line.by_hand)] if apart else []
+        table.add_row(Text(line.student), *_points(line), *hand, Text(_lost(line.result)))
     console.print(table)
     for line in lines:
         for problem in line.result.problems:
@@ -104,7 +115,7 @@ def _lost(result):
     return ", ".join(
         cell.grade_id.removeprefix("test_")
         for cell in result.cells
-        if cell.points < cell.max_points
+        if cell.points < cell.max_points and not cell.by_hand
     )
 
 

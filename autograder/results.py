@@ -17,16 +17,27 @@ _NAMES = {"not_written": UNWRITTEN}  # of the engine, where they differ from our
 
 @dataclass
 class Cell:
-    """The outcome of one graded cell; message is empty when the cell passed."""
+    """The outcome of one graded cell; message is empty when the cell passed.
+
+    by_hand is True where a person gives the points: they are no part of the checks' total.
+    """
 
     grade_id: str
     points: float
     max_points: float
     status: str
     message: str = ""
+    by_hand: bool = False
 
     def __post_init__(self):
         self.message = printable(self.message)
+
+    def as_dict(self):
+        """Return the cell as plain data; by_hand is told only where it is so."""
+        data = asdict(self)
+        if not self.by_hand:
+            del data["by_hand"]
+        return data
 
 
 @dataclass
@@ -51,11 +62,17 @@ class Result:
 
     @property
     def points(self):
-        return whole(sum(cell.points for cell in self.cells))
+        """Points of the checks; what a person gives is counted apart."""
+        return whole(sum(cell.points for cell in self.cells if not cell.by_hand))
 
     @property
     def max_points(self):
-        return whole(sum(cell.max_points for cell in self.cells))
+        return whole(sum(cell.max_points for cell in self.cells if not cell.by_hand))
+
+    @property
+    def by_hand(self):
+        """The cells that a person grades."""
+        return [cell for cell in self.cells if cell.by_hand]
 
     def as_dict(self):
         """Return the data that `autograder check --json` prints."""
@@ -63,7 +80,7 @@ class Result:
             "lesson": self.lesson,
             "points": self.points,
             "max_points": self.max_points,
-            "cells": [asdict(cell) for cell in self.cells],
+            "cells": [cell.as_dict() for cell in self.cells],
             "problems": [asdict(problem) for problem in self.problems],
         }
 
@@ -80,6 +97,7 @@ class Result:
                 whole(cell.max_points),
                 _NAMES.get(cell.status, cell.status),
                 cell.message,
+                cell.by_hand,
             )
             for cell in graded.cells
         ]

@@ -49,6 +49,11 @@ def is_answer(cell):
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
+def read_by_a_person(cell):
+    """Say whether a source notebook's cell is an answer that a person grades, such as a project."""
+    return is_answer(cell) and bool(cell.metadata.nbgrader.get("grade"))
+
+
 def read_source(path):
     """Return the instructor's notebook at path."""
     return nbformat.read(path, as_version=4)

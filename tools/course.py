@@ -7,9 +7,11 @@ A lesson is one py:percent file in `course/`. Its cell markers carry what nbgrad
     # %% [markdown] card="f"            an exercise's card (difficulty=2 minutes=8)
     # %% [raw] widget="lane"            YAML: kind and arguments of a widget -> a cell that shows it
     # %% answer="f"                     the answer cell; empty: the body comes from the reference
+                                        (also="g" puts a second function of it into the same cell)
     # %% free_try="f"                   the learner's own try, may fail with "not written yet"
     # %% test="f" points=2              the graded check `test_f`
     # %% [markdown] hints="f"           three hints, divided by lines of ===
+    # %% [markdown] project="p"         an answer that a person grades (points=8)
     # %% [markdown] only="solution"     in the worked solution only ("lesson": in the lesson only)
     # %% include="specdec/bugs.py:f"    a code cell with that function's source
     # %% [markdown] wrong_turns="f"     adds what the known wrong answers do on the calls `shown`
@@ -92,6 +94,11 @@ class Lesson:
             for c in self.cells
             if "todo" in c.metadata or "quiz" in c.metadata
         )
+
+    @property
+    def project_points(self) -> int:
+        """Points that a person gives; they are counted apart from the checks' own."""
+        return sum(c.metadata["points"] for c in self.cells if "project" in c.metadata)
 
     @property
     def minutes(self) -> int:
@@ -203,6 +210,8 @@ def expand(lesson: Lesson, *, worked: bool) -> list:
             cells += question_cells(lesson, index, worked)
         elif "answer" in keys:
             cells.append(answer_cell(lesson, index))
+        elif "project" in keys:
+            cells.append(project_cell(cell))
         elif "test" in keys:
             cells.append(test_cell(cell))
         elif "widget" in keys:
@@ -240,7 +249,12 @@ def given_functions(lesson: Lesson) -> str:
 
 def fill(lesson: Lesson, text: str) -> str:
     """Replace the few facts that a text may ask for, such as {{minutes}} and {{points}}."""
-    facts = {"minutes": lesson.minutes, "points": lesson.total_points, **lesson.part_minutes}
+    facts = {
+        "minutes": lesson.minutes,
+        "points": lesson.total_points,
+        "project_points": lesson.project_points,
+        **lesson.part_minutes,
+    }
     for name, value in facts.items():
         text = text.replace("{{" + name + "}}", str(value))
     return text
@@ -312,10 +326,25 @@ def answer_cell(lesson: Lesson, index: int):
                 f"{lesson.where(index)}: no `{name}` in specdec/reference/"
                 f"lesson_{lesson.number}.py; write it there"
             )
-        source = with_solution_markers(lesson.reference[name])
+        names = [name, *filter(None, [cell.metadata.get("also")])]
+        source = "\n\n\n".join(with_solution_markers(lesson.reference[n]) for n in names)
     new = new_code_cell(source)
     new.metadata.update(nbgrader(name, solution=True))
     return new
+
+
+def project_cell(cell):
+    """An answer in words that a person grades: the author's text is a worked example of one."""
+    name, points = cell.metadata["project"], cell.metadata["points"]
+    new = new_markdown_cell(f"{BEGIN_SOLUTION}\n{cell.source}\n{END_SOLUTION}")
+    new.metadata.update(nbgrader(name, grade=True, solution=True, points=points))
+    return new
+
+
+def is_check(cell) -> bool:
+    """Whether a cell is graded by running it; a project is graded by a person."""
+    keys = cell.metadata.get("nbgrader", {})
+    return bool(keys.get("grade")) and not keys.get("solution")
 
 
 def test_cell(cell):
@@ -536,7 +565,7 @@ def checks_file(lesson: Lesson) -> list[dict]:
             "source": strip_markers(cell.source),
         }
         for cell in expand(lesson, worked=False)
-        if cell.metadata.get("nbgrader", {}).get("grade")
+        if is_check(cell)
     ]
 
 

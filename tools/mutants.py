@@ -19,7 +19,9 @@ import sys
 from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.answers import own_tests, worked_answers
+from autograder.engine.inside import modules
 from autograder.mutants import load
+from autograder.policy import STAND_INS
 from autograder.submissions import grade_id, is_test
 from specdec.checks.core import CheckFailed, NotWrittenYet
 from tools.course import lesson_slugs, read_lesson, source_notebook, strip_markers
@@ -41,7 +43,13 @@ class Trial:
         with contextlib.redirect_stdout(io.StringIO()):
             for cell in self.source.cells:
                 if cell.cell_type == "code" and not is_test(cell):
-                    exec(compile(cell.source, "a given cell", "exec"), self.names)
+                    self.run_given(cell)
+
+    def run_given(self, cell) -> None:
+        """Run a cell of the lesson; a free try may fail: stand-ins replace the trained pair."""
+        may_fail = "raises-exception" in cell.metadata.get("tags", [])
+        with contextlib.suppress(Exception) if may_fail else contextlib.nullcontext():
+            exec(compile(cell.source, "a given cell", "exec"), self.names)
 
     def messages(self, answer: str, code: str) -> dict[str, str]:
         """{test id: what it said} of the answer's tests that fail with this code."""
@@ -104,6 +112,7 @@ def complaints(lesson: str, only=()) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
+    modules.prepare({"stand_ins": STAND_INS, "hidden": {}, "warm": []})  # as when grading
     names = [n for n in lesson_slugs() if not arguments or n.startswith(arguments[0])]
     failed = 0
     for lesson in names:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.mutants import load
-from specdec.checks import lesson_02, lesson_03, lesson_04
+from specdec.checks import lesson_02, lesson_03, lesson_04, lesson_06
 from specdec.checks.laws import exact_law
 from specdec.sampling import CountedPair
 from specdec.toys import CAT_PROMPT, look_back_target, one_word_draft
@@ -27,7 +27,8 @@ def wrong_turns(lesson: str, answer: str, shown: str, given: str = "") -> str:
     shown  what to show of it: "cat" for a generator on the cat pair, "step" and "sample" for the
            chances that a verification or a sampler gives to its first token, "greedy", "cat_step"
            and "cat_decode" for lesson 2's decoders, "cache", "catch_up" and "cached" for those of
-           lesson 4, or a Python list of calls, each a tuple of arguments
+           lesson 4, "fidelity", "ngram", "distillation", "heads" and "tree" for those of lesson 6,
+           or a Python list of calls, each a tuple of arguments
     Wrong answers that give the right results on these calls are left out.
     """
     look = LOOKS.get(shown) or on_calls(ast.literal_eval(shown))
@@ -212,6 +213,49 @@ def rows_of(model) -> int:
     return sum(len(this.fed) for this in model.passes)
 
 
+def on_ngram_table(draft_class: Callable) -> list[str]:
+    """Describe the guesses after the contexts of lesson 6's card."""
+    found = []
+    for context in ([1, 1], [9, 1, 1], [4, 2], [9, 9], []):
+        try:
+            found.append(f"`{plain(draft_class(lesson_06.COUNTED, 3).next_token(context))}`")
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+def on_rows(function: Callable) -> list[str]:
+    """Describe the fidelity of the card's four rows, and of two that differ."""
+    return on_calls([lesson_06.FIDELITY_CASES[i].args for i in (0, 4)])(function)
+
+
+def on_a_loss(function: Callable) -> list[str]:
+    """Describe loss and gradient of the first two rows of the card."""
+    calls = [(np.log([[3.0, 1.0]]), np.array([[0.5, 0.5]])), (np.zeros((1, 2)), np.eye(2)[:1])]
+    return on_calls(calls)(function)
+
+
+def on_heads(propose: Callable) -> list[str]:
+    """Describe the guesses of two heads, for 1, 2 and 3 accepted."""
+    hidden = np.array([[1.0, 0], [0, 1], [1, 1]])
+    heads = [np.array([[5.0, 0, 1], [0, 2, 1]]), np.array([[0.0, 3, 0], [1, 0, 3.5]])]
+    return on_calls([(hidden, accepted, heads) for accepted in (1, 2, 3)])(propose)
+
+
+def on_a_tree(verify_tree: Callable) -> list[str]:
+    """Describe two walks down the family, and the mask of four nodes."""
+    tokens = [9, 1, 2, 3, 4, 3]
+    walks = [(tokens, lesson_06.FAMILY, c) for c in ([1, 4, 3, 8, 7, 6], [1, 5, 3, 8, 7, 6])]
+    # A wrong answer brings its own mask; the worked one stands in its module.
+    tree_mask = verify_tree.__globals__["tree_mask"]
+    try:
+        rows = np.asarray(tree_mask([-1, 0, 0, 1])).astype(int)
+        mask = " ".join("".join(map(str, row)) for row in rows.tolist())
+    except Exception as error:
+        mask = type(error).__name__
+    return [*on_calls(walks)(verify_tree), f"`{mask}`"]
+
+
 def rounded(chances) -> list[float]:
     return [round(float(chance), 3) for chance in chances]
 
@@ -223,7 +267,12 @@ LOOKS = {
     "cat_decode": on_cat_decode,
     "cat_step": on_cat_steps,
     "catch_up": on_catching_up,
+    "distillation": on_a_loss,
+    "fidelity": on_rows,
     "greedy": on_greedy,
+    "heads": on_heads,
+    "ngram": on_ngram_table,
     "sample": on_a_sampler,
     "step": on_first_tokens,
+    "tree": on_a_tree,
 }

@@ -341,8 +341,11 @@ class _Grading:
             return CellResult(known.grade_id, max_points=known.points, **found)
         written = place is not None and place.cell.source.strip() != known.release.strip()
         if known.role == "manual" and not written:
-            return CellResult(known.grade_id, 0.0, known.points, "not_written", "Nothing written.")
-        return CellResult(known.grade_id, None, known.points, "manual", "A person grades this.")
+            status, points, message = "not_written", 0.0, "Nothing written."
+        else:
+            status, points, message = "manual", None, "A person grades this."
+        by_hand = known.role == "manual"
+        return CellResult(known.grade_id, points, known.points, status, message, by_hand=by_hand)
 
     def _stored(self):
         """Return the repaired notebook, with the outputs of the trusted side, as a dict."""

@@ -63,7 +63,8 @@ class Policy:
 @dataclass
 class CellResult:
     """One graded cell: `status` is passed, partial, failed, error, not_written, timeout, crashed,
-    missing or manual; points are None where a person decides them."""
+    missing or manual; points are None where a person decides them. by_hand: a person grades this
+    cell, whether something is written in it or not."""
 
     grade_id: str
     points: float | None
@@ -71,6 +72,7 @@ class CellResult:
     status: str
     message: str = ""
     outputs: list = field(default_factory=list)
+    by_hand: bool = False
 
 
 @dataclass

@@ -18,10 +18,15 @@ TRY_AGAIN = "Go through the pass once more, one token after the other."
 
 
 def canonical(answer) -> str:
-    """Write an answer in one way: 3, 3.0 and np.int64(3) are the same, so are (4, 8) and [4, 8]."""
+    """Write an answer in one way: 3, 3.0 and np.int64(3) are the same, so are (4, 8) and [4, 8].
+
+    Numbers are rounded to 9 places, so that 0.8 * 0.8 is 0.64.
+    """
     answer = plain(answer)
     if isinstance(answer, list):
         return "[" + ", ".join(canonical(item) for item in answer) + "]"
+    if isinstance(answer, float):
+        answer = round(answer, 9)
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)
     if isinstance(answer, str):

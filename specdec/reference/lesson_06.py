@@ -39,7 +39,7 @@ class NGramDraft:
                               off: drop the oldest of them and look again, down to none at all,
                               where every token of the text counts. Of equally frequent tokens, the
                               smallest id
-    propose(token_ids, k)     k guesses, one after the other, each with the earlier ones in its context
+    propose(token_ids, k)     k guesses, one after the other, each with the earlier ones before it
     """
 
     def __init__(self, token_ids, n):

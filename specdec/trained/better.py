@@ -12,9 +12,20 @@ import numpy as np
 from specdec.model import Model, load_model
 from specdec.trained.decoding import heldout_prompts
 from specdec.trained.distilling import heldout_tokens
-from specdec.trained.drafts import WINDOW, Run, hidden_along, race_drafts, written_sample
+from specdec.trained.drafts import (
+    WINDOW,
+    WRITTEN_WINDOW,
+    Run,
+    fit_heads,
+    hidden_along,
+    race_drafts,
+    training_sample,
+    written_features,
+    written_sample,
+)
 
 FIDELITY_TOKENS = 2 * WINDOW
+HEADS_TOKENS = 14 * WRITTEN_WINDOW
 
 
 class AsDraft:
@@ -48,7 +59,7 @@ def lesson_prompts(number: int = 3) -> list[list[int]]:
 
 
 def print_runs(drafts, n_tokens: int = 48, k: int = 4, prompts=None) -> list[Run]:
-    """Decode with each draft and print α, length, ledger, clock and whether the text is the same."""
+    """Decode with each draft; print α, length, ledger, clock and whether the text is the same."""
     target = load_model("target")
     prompts = prompts or lesson_prompts()
     plain, *runs = race_drafts(target, drafts, prompts, n_tokens, [k])
@@ -69,7 +80,7 @@ def print_run(run: Run, plain: Run) -> None:
 
 
 def tree_of_heads(row, heads, widths) -> tuple[list[int], list[int]]:
-    """Guesses of a tree: each node at depth i has the widths[i] likeliest tokens of head i below it.
+    """Guesses of a tree: below each node at depth i the widths[i] likeliest tokens of head i.
 
     row  (d,), the target's row that gave its newest token. Returns (tokens, parents) without the
     token of node 0, whose parent -1 is included.
@@ -85,6 +96,12 @@ def tree_of_heads(row, heads, widths) -> tuple[list[int], list[int]]:
                 below.append(len(tokens))
         level = below
     return tokens, parents
+
+
+def heads_for(count: int = 3) -> list[np.ndarray]:
+    """Heads (d, V) for the shipped target, fitted on 3,136 tokens that it wrote."""
+    rows = written_features(HEADS_TOKENS)[1]
+    return fit_heads(rows, load_model("target").params.embedding, count, window=WRITTEN_WINDOW)
 
 
 def depths_of(parents) -> np.ndarray:
@@ -155,3 +172,15 @@ def print_trees(heads, trees, verify_tree, tree_mask, n_tokens: int = 32, prompt
         )
 
 
+def ngram_race(draft_class, n: int = 3) -> None:
+    """Decode with two tables of the learner's class: of people's text, and of the target's own."""
+    tables = {
+        "n-gram, people's text": draft_class(training_sample().tolist(), n),
+        "n-gram, target's text": draft_class(written_sample().tolist(), n),
+    }
+    print_runs(
+        [
+            AsDraft(name, lambda tokens, rows, k, table=table: table.propose(tokens[-n:], k))
+            for name, table in tables.items()
+        ]
+    )

@@ -136,7 +136,7 @@ def train(draft, contexts, rows, distillation_loss, steps=200):
     for step in progress(range(steps), "training"):
         batch = rng.integers(len(contexts), size=192)
         logits = draft.logits(contexts[batch])
-        loss, gradient = distillation_loss(logits, rows[batch])
+        _, gradient = distillation_loss(logits, rows[batch])
         draft.step(gradient, rate=0.005 * (1 - step / steps))
     return draft
 
@@ -158,6 +158,16 @@ def surprise(draft, places: Places) -> float:
     """Mean of - log q(next token) in nats: how badly the draft predicts the text itself."""
     q = softmax(draft.logits(places.contexts))
     return float(-np.log(q[np.arange(len(q)), places.next_tokens]).mean())
+
+
+def print_teachers(drafts: dict, places: Places, fidelity) -> None:
+    """Print α, fidelity and surprise of drafts at held-out places; `fidelity` is lesson 6's."""
+    print(f"{'':<24}α on held-out text   fidelity   surprise by the text")
+    for name, draft in drafts.items():
+        agree = fidelity(draft.logits(places.contexts), places.target_probs)
+        print(
+            f"{name:<24}{alpha(draft, places):>18.3f}{agree:>11.3f}{surprise(draft, places):>23.2f}"
+        )
 
 
 def distillation_gain(seed: int, distillation_loss) -> dict[str, float]:

@@ -52,7 +52,7 @@ def test_a_noted_answer_is_not_called_passed(answered, marks, last, capsys, monk
     assert lines[len(CHECKS) + 1 : -1] == last
 
 
-@pytest.mark.parametrize("number", range(1, 6))
+@pytest.mark.parametrize("number", range(1, 7))
 def test_exactly_the_checks_of_a_choice_are_marked_later(number):
     for check in progress.lesson_checks(f"{number:02}"):
         noted = "check_choice(" in check["source"]
