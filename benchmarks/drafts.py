@@ -34,6 +34,7 @@ from specdec.trained.drafts import (
 )
 
 MODELS = ("target", "draft", "draft_distilled")
+MOST_ROWS = 10  # of a pass: a tree of 9 guesses
 TREES = {"tree of heads, 2 x 2": (2, 2), "tree of heads, 3 x 1 x 1": (3, 1, 1)}
 
 
@@ -90,7 +91,7 @@ def tree_runs(target, prompts, n_tokens: int) -> list[Run]:
 def rows_of(code: str, models: dict, prompts, n_tokens: int, ks) -> tuple[list[dict], list, float]:
     """(rows, pass costs, plain tokens a second) of one code."""
     target = models["target"]
-    *costs, one = pass_costs(target, repeats=15)
+    *costs, one = pass_costs(target, range(1, MOST_ROWS + 1), repeats=15)
     plain, *runs = race_drafts(target, drafts_for(target, models), prompts, n_tokens, ks)
     runs += tree_runs(target, prompts, n_tokens)
     rows = [row_of(code, run, plain, costs, one) for run in runs]

@@ -92,8 +92,8 @@ TEXT = {
     "status_start": "No pass yet, with k = {k}: all five wait for the target's first pass.",
     "status_going": "After {n} of the target's passes, of {total} tokens: {places}.",
     "status_end": (
-        "All are through. {winner} is the fastest here: {speed}× plain decoding. {fewest} needs "
-        "the fewest passes, {passes} for {total} tokens."
+        "All are through. Fastest: {winner}, {speed}× plain decoding. Fewest passes: {fewest}, "
+        "{passes} for {total} tokens."
     ),
 }
 

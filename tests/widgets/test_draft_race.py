@@ -301,7 +301,7 @@ def test_by_mouse_from_the_prediction_to_the_last_pass(page):
     winner = page.locator(".sd-lane[data-fastest='true']")
     assert winner.get_attribute("data-draft") == winner_of(race.numbers)
     assert "★ fastest" in winner.inner_text()
-    page.get_by_label("Text", exact=True).select_option("list")
+    page.get_by_role("combobox", name="Text", exact=True).select_option("list")
     assert state(page, "shown_text", "shown") == ("list", 0)
 
 
