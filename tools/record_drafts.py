@@ -5,13 +5,14 @@
     python -m tools.record_drafts prices     on a quiet machine
 
 Writes specdec/data/draft_race.json. The texts are chosen among fixed beginnings by what the target
-does with them: the prose that repeats itself least, the text that repeats itself most, and the list
-with the most entries.
+does with them: the prose that repeats itself least, the text that prompt lookup guesses best, and
+the list with the most entries.
 """
 
 import json
 import sys
 from datetime import UTC, datetime
+from functools import cache
 
 import specdec  # noqa: F401  # isort: skip  (first: it sets one BLAS thread)
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from specdec.model import MODELS, load_model
 from specdec.trained.drafts import (
     Lookup,
+    Run,
     five_drafts,
     generate,
     guess_cost,
@@ -26,7 +28,7 @@ from specdec.trained.drafts import (
     hidden_along,
     pass_costs,
 )
-from specdec.trained.traces import MAX_DRAFT, NEW_TOKENS, greedy_with_cache, prompt_ids
+from specdec.trained.traces import MAX_DRAFT, NEW_TOKENS, prompt_ids
 from specdec.widgets.draft_race import ASKED_K, RECORDED
 from tools.record_traces import processor
 
@@ -39,6 +41,13 @@ LISTS = (
     "He had been to Bath, to London, to Portsmouth, to",
     "It was neither kind, nor just, nor civil, nor",
     "the cabin, the deck, the mast, the sails, the",
+)
+REPEATING = (
+    "They went up the hill, and down the hill, and up the hill, and down the hill, and",
+    "She was very happy, and he was very happy, and she was very happy, and he was",
+    "Miss Bates, Miss Bates, Miss Bates, Miss",
+    "I am sure I am not in the world. I am sure I am not in the world. I am sure",
+    "The whale rose, and the whale sank, and the whale rose, and the whale",
 )
 
 
@@ -57,30 +66,29 @@ def distinct(text: list[int]) -> float:
 
 def record_texts() -> list[dict]:
     target = load_model("target")
-    texts = {}
 
-    def text_after(prompt: str) -> list[int]:
-        if prompt not in texts:
-            ids = prompt_ids(prompt, target, NEW_TOKENS)
-            texts[prompt] = greedy_with_cache(target, ids, NEW_TOKENS)
-        return texts[prompt]
-
-    def looked_up(prompt: str) -> int:
+    @cache
+    def looked_up(prompt: str) -> Run:
         ids = prompt_ids(prompt, target, NEW_TOKENS)
-        return sum(generate(target, Lookup(), ids, NEW_TOKENS, ASKED_K).accepted)
+        return generate(target, Lookup(), ids, NEW_TOKENS, ASKED_K)
+
+    def accepted(prompt: str) -> int:
+        return sum(looked_up(prompt).accepted)
 
     def entries(prompt: str) -> tuple:
-        text = text_after(prompt)
+        text = looked_up(prompt).texts[0]
         return target.tokenizer.decode(text).count(","), distinct(text)
 
     begun = candidates()
-    prose = max(begun, key=lambda prompt: distinct(text_after(prompt)))
-    circles = sorted(begun, key=lambda prompt: distinct(text_after(prompt)))[:4]
-    repeating = max(circles, key=looked_up)
-    chosen = {"prose": prose, "copying": repeating, "list": max(LISTS, key=entries)}
+    chosen = {
+        "prose": max(begun, key=lambda prompt: (distinct(looked_up(prompt).texts[0]), prompt)),
+        "copying": max([*REPEATING, *begun], key=accepted),
+        "list": max(LISTS, key=entries),
+    }
     drafts = five_drafts()
     return [
-        record(name, prompt, text_after(prompt), target, drafts) for name, prompt in chosen.items()
+        record(name, prompt, looked_up(prompt).texts[0], target, drafts)
+        for name, prompt in chosen.items()
     ]
 
 

@@ -32,7 +32,7 @@ from specdec.model import MODELS
 
 SHAPE = Shape(width=256, layers=1, heads=4, kv_heads=2, hidden=256)
 HEAD_DIM = 32  # smaller than width / heads: attention is narrow here, and cheap
-LENGTH, ROWS, DEPTH = 128, 24, 3
+LENGTH, ROWS, DEPTH = 128, 16, 3
 WINDOWS = {"train.npy": 160, "generated.npy": 240}  # windows of LENGTH tokens, read once
 HELD_OUT_WINDOWS = 24
 CHECKPOINT_SECONDS = 60
