@@ -77,8 +77,8 @@ except ModuleNotFoundError:
 # | heads | a few matrices that read the target's own hidden rows |
 #
 # And three texts that the target writes: free prose, a text that repeats itself, and a list. (Our small
-# target can't copy a passage when you ask it to, and writes no code; larger models do both, and that is
-# where lookups shine. It repeats itself by turning in circles.)
+# target can't copy a passage when you ask it to, and writes no code. Larger models do both, and that is
+# where lookups shine.)
 #
 # **Which draft wins on each text?** Fastest by the priced formula of lesson 5 counts. Choose below
 # before you read on. Then play: change the text and k, and look at which tokens each draft got right.
@@ -230,8 +230,8 @@ for text, rows in rows_for_fidelity().items():
     print(f"{text:<24}" + "   ".join(f"{name} {value:.3f}" for name, value in values.items()))
 
 # %% [markdown]
-# On its own text the target is surer of what comes next, and it repeats itself more; both make it
-# easier to guess. A draft will work on the text that the target *writes*. So a figure from held-out text
+# On its own text the target is surer of what comes next: it says what it would say. That makes it easier
+# to guess, most of all for a draft that has seen such text. A draft will work on the text that the target *writes*. So a figure from held-out text
 # says too little there, and a figure from the target's own text too much about anything else. Always
 # say where you measured.
 
@@ -716,7 +716,7 @@ print_teachers(
 )
 
 # %% [markdown]
-# The same places, and α rises by about 0.1 or more. Two reasons. The target's chances are what is
+# The same places, the same steps, and a clearly larger α. Two reasons. The target's chances are what is
 # measured, and the draft was shown them. And a row of chances says more than a token: it tells at each
 # place what *else* would have been fine, where the text shows one choice. With little text that counts
 # double. With endless text the second reason fades, and the first remains.
@@ -846,8 +846,9 @@ check_propose_with_heads(
 # %% [markdown] minutes=1
 # Heads for the course's target. They are fitted by **least squares**: from the row at one place to the
 # target's chances one, two and three places on. That takes one solved system of equations a head. The
-# text matters. Fitted on books, such heads agree with this target at a tenth of the places; on text that the
-# target wrote itself, at about half. A draft must have seen what it will be asked to guess.
+# text matters: on text that the target wrote itself, the words in between are its own, and heads fitted there
+# guess far more often right than heads fitted on books. A draft must have seen what it will be asked to
+# guess.
 
 # %% free_try="fit_heads" measured=true
 from specdec.trained.better import heads_for
@@ -1054,8 +1055,8 @@ shapes = {"chain of 3": (1, 1, 1), "2 below each, depth 2": (2, 2), "wide: 4, th
 print_trees(fitted, shapes, verify_tree, tree_mask)
 
 # %% [markdown]
-# Wider trees give more tokens a pass, always: more guesses can't hurt the count. The clock is another
-# matter. On this processor each further row costs time (lesson 2). A graphics card with one text has room
+# Wider trees give more tokens a pass: from the same place, more guesses can't accept less. The clock is
+# another matter. On this processor each further row costs time (lesson 2). A graphics card with one text has room
 # for dozens of rows; that is where trees live.
 
 # %% [markdown] minutes=1
@@ -1294,7 +1295,7 @@ print_engines()
 # | a lookup that matches itself | `[]` for every text: plain decoding, and a clean test of texts |
 # | the earliest match instead of the latest | `[3, 1]` in place of `[4, 5]` |
 # | an n-gram that looks back at n tokens | contexts that were hardly ever seen |
-# | the gradient with the wrong sign | α falls to nearly 0 while the loop runs |
+# | the gradient with the wrong sign | a draft that moves away from its teacher at every step |
 # | cross entropy taken for KL | 0.6931 where q = p = (½, ½) should give 0 |
 # | heads that read the last row | right text, worse guesses after each rejection |
 # | a guess judged by the choice after itself | the family: `[1]` in place of `[1, 4, 7]` |
@@ -1315,8 +1316,8 @@ print_engines()
 #
 # ## What you built, and where it runs
 #
-# Your lookup is `prompt_lookup_num_tokens` in transformers, `"method": "ngram"` in vLLM and `ngram-simple`
-# in llama.cpp. Your loss is that of DistillSpec with forward KL. Your heads are Medusa-1 without its
+# Your lookup is `prompt_lookup_num_tokens` in transformers (which takes the earliest match, where yours takes
+# the latest), `"method": "ngram"` in vLLM and `ngram-simple` in llama.cpp. Your loss is that of DistillSpec with forward KL. Your heads are Medusa-1 without its
 # training, and `tree_mask` with `verify_tree` is the core of SpecInfer, Medusa and EAGLE.
 
 # %% [markdown]
@@ -1361,8 +1362,8 @@ print_engines()
 # **Exactness check.** All 24 texts were compared with plain decoding, token by token, for both. To see that
 # the check can fail, I ran a tree with `mask_by_level`: it reported another text.
 #
-# **Limits.** One target, one kind of prose, greedy only. The target's own text repeats itself, so a part of
-# the gain may be loops. Not tried: more than 3,072 tokens, sampling.
+# **Limits.** One target, one kind of prose, greedy only. If the target repeats itself, a part of the gain
+# comes from that. Not tried: more than 3,072 tokens, sampling.
 
 # %% [markdown]
 # ## Where you are
