@@ -7,6 +7,8 @@ the text, and after training on the target's probabilities; then the gain's mean
 """
 
 import argparse
+import contextlib
+import io
 
 import specdec  # noqa: F401  # isort: skip  (first: it sets one BLAS thread)
 import numpy as np
@@ -21,7 +23,8 @@ def main() -> None:
     options = parser.parse_args()
     gains = []
     for seed in options.seeds:
-        found = distillation_gain(seed, distillation_loss)
+        with contextlib.redirect_stdout(io.StringIO()):  # its progress bar is for a notebook
+            found = distillation_gain(seed, distillation_loss)
         gains.append(found["target"] - found["text"])
         numbers = ", ".join(f"{name} {value:.4f}" for name, value in found.items())
         print(f"seed {seed}: {numbers}, gain {gains[-1]:+.4f}", flush=True)

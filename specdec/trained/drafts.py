@@ -354,6 +354,24 @@ def best_rows(run: dict) -> list[dict]:
     return sorted(best.values(), key=lambda row: -row["ratio"])
 
 
+def show_limits(goal: float = 2.5) -> None:
+    """Draw the recorded run in three stages, and print what keeps the fastest draft from the goal.
+
+    goal  a speedup against the best plain decoder
+    """
+    from specdec.figures import show
+    from specdec.figures.drafts import limits_alt, limits_figure
+
+    run = recorded()
+    rows = best_rows(run)
+    show(limits_figure(rows, goal), alt=limits_alt(rows))
+    best = rows[0]
+    wide = run["pass_costs"][best["code"]][best["k"]]
+    print(f"fastest: {best['draft']}, k = {best['k']}: {best['ratio']:.2f}x by the clock")
+    print(f"a pass over {best['k'] + 1} rows costs {wide:.2f} passes over one on this machine;")
+    print(f"if it cost 1, the same guesses would give {best['flat']:.2f}x (c = {best['cost']:.3f})")
+
+
 def print_engines() -> None:
     """Print what real engines did with the course's pair, and what each of them says itself."""
     found = json.loads(ENGINES.read_text(encoding="utf-8"))
