@@ -1142,11 +1142,19 @@ for p, q in [([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]), ([0.4, 0.3, 0.2, 0.1], [0.1, 0.
 # Recorded on one machine, on the same prompts, against the best plain decoder there.
 
 # %% free_try="recorded_drafts" measured=true
-from specdec.trained.drafts import print_drafts_run
+from specdec.figures import show
+from specdec.figures.drafts import limits_alt, limits_figure
+from specdec.trained.drafts import best_rows, print_drafts_run, recorded
 
 print_drafts_run()
+best = best_rows(recorded())
+show(limits_figure(best, goal=2.5), alt=limits_alt(best))
 
 # %% [markdown]
+# The figure takes each draft's speedup apart, as lesson 5 does: what it would be if a wide pass cost no more
+# than a narrow one, what it should be at the measured price of a pass, and what the clock said. Where the
+# first two lie far apart, the processor is the limit, not the draft.
+#
 # ### The same pair in real engines
 #
 # The folders `specdec/data/models/target` and `draft_distilled` load in transformers and vLLM as they are.
