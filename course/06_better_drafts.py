@@ -230,10 +230,9 @@ for text, rows in rows_for_fidelity().items():
     print(f"{text:<24}" + "   ".join(f"{name} {value:.3f}" for name, value in values.items()))
 
 # %% [markdown]
-# On its own text the target is surer of what comes next: it says what it would say. That makes it easier
-# to guess, most of all for a draft that has seen such text. A draft will work on the text that the target *writes*. So a figure from held-out text
-# says too little there, and a figure from the target's own text too much about anything else. Always
-# say where you measured.
+# Two texts, two figures. The distilled draft was taught on what the target writes, so compare its gain over
+# the other draft on both texts. A draft will work on the text that the target *writes*; a figure from a
+# book does not hold there, nor the other way round. Always say where you measured.
 
 # %% [markdown] minutes=1
 # ## Counting
@@ -847,8 +846,7 @@ check_propose_with_heads(
 # Heads for the course's target. They are fitted by **least squares**: from the row at one place to the
 # target's chances one, two and three places on. That takes one solved system of equations a head. The
 # text matters: on text that the target wrote itself, the words in between are its own, and heads fitted there
-# guess far more often right than heads fitted on books. A draft must have seen what it will be asked to
-# guess.
+# learn what it goes on to say. A draft must have seen what it will be asked to guess.
 
 # %% free_try="fit_heads" measured=true
 from specdec.trained.better import heads_for
@@ -1240,8 +1238,8 @@ print_engines()
 #   - prompt: Draft and target agree at 64 % of the places of a held-out text. What is the greedy acceptance while decoding?
 #     choices:
 #       - {text: "0.64", reason: "That is true of the held-out text. While decoding, the target's own text stands before each guess."}
-#       - {text: "Often more than that; measure it there.", right: true, reason: "A target's own text is easier to guess, and drafts trained on it know its habits."}
-#       - {text: "Always less", reason: "It may be less. For most pairs it is more, since the target is surer of its own text."}
+#       - {text: "Another number; measure it there.", right: true, reason: "It hangs on how sure the target is of its own text, and on whether the draft has learnt from such text. It may be more or less."}
+#       - {text: "Always less", reason: "It may be less. A draft taught on what the target writes may also reach more there."}
 #       - {text: "It can't be known.", reason: "It can be measured: decode and count."}
 #   - prompt: Why do the guesses of heads get worse with distance?
 #     choices:
