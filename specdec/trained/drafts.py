@@ -385,7 +385,8 @@ def print_engines() -> None:
             print(f"{'':<26}{'our loop':<35}{counts_text(row['ours'])}")
         for line in row["prints"]:
             print(f"    prints: {line}")
-    print(f"recorded {found['date']}; – is not counted")
+    print(f"recorded {found['date']}; – is not counted. Each engine ran on the weights of its day,")
+    print("so compare a row with our loop's row below it, not with another engine's.")
 
 
 def counts_text(row: dict) -> str:
