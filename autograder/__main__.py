@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 
 from autograder.errors import GradingError
+from autograder.term_commands import add_term_commands
 
 EXAMPLES = """examples:
   autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb
   autograder grade 01_draft_and_verify
   autograder grade 01 --jobs 4
   autograder grade 01 --student ada --force
+  autograder collect 01 submissions.zip --roster grades.csv
+  autograder report 01
   autograder repair 01
   autograder demo
 """
@@ -85,6 +88,7 @@ def build_parser():
         "demo (default: a temporary folder)",
     )
     demo.set_defaults(run=run_demo)
+    add_term_commands(commands)
     return parser
 
 

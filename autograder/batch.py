@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from nbgrader import utils
 
-from autograder import engine, grading
+from autograder import engine, grading, roster
 from autograder.check import plain
 from autograder.engine import sandbox
 from autograder.errors import GradingError
@@ -79,6 +79,7 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
         with grading.log_to(course.results_folder(lesson) / "nbgrader.log"):
             released = grading.register(course, lesson)
             _refuse_without_sandbox(ready())
+            roster.enter(course, roster.load(course))
             with GradeWriter(course, lesson, grading.LOGGER) as writer:
                 batch = _Batch(course, lesson, released, options, writer, common)
                 lines = batch.run(students, workers, progress)

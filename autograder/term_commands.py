@@ -1,0 +1,98 @@
+"""The commands of a term besides grading: what they are called and what they print."""
+
+from pathlib import Path
+
+
+def add_term_commands(commands):
+    """Add the commands to an argparse group of sub-commands."""
+    collect = commands.add_parser(
+        "collect",
+        help="take the learning platform's download of hand-ins",
+        description="Put the hand-ins of a zip or folder from Moodle or Canvas into "
+        "submitted/STUDENT/LESSON. Names become student ids by the roster, the newest attempt "
+        "counts, nothing is overwritten. Exit status 1 when something was refused.",
+    )
+    _lesson(collect)
+    collect.add_argument("place", metavar="ZIP|FOLDER", help="the download, packed or unpacked")
+    _roster(collect, "--roster")
+    collect.add_argument(
+        "--timezone", metavar="NAME", help="of the times there, e.g. Europe/Berlin (default: here)"
+    )
+    collect.add_argument(
+        "--replace", action="store_true", help="take these hand-ins though they may be older"
+    )
+    collect.set_defaults(run=run_collect)
+
+    roster = commands.add_parser(
+        "roster",
+        help="import the class list",
+        description="Read the class list from a CSV export, keep it, and list what is odd in it.",
+    )
+    _roster(roster, "roster")
+    roster.set_defaults(run=run_roster)
+
+
+def _lesson(parser):
+    parser.add_argument("lesson", metavar="LESSON", help="the lesson's name, or how it starts")
+
+
+def _roster(parser, name):
+    parser.add_argument(
+        name, metavar="FILE", help="class list: an export of Canvas or Moodle, or another CSV"
+    )
+    parser.add_argument(
+        "--id-column", metavar="NAME", help="the column of student ids (default: the known ones)"
+    )
+
+
+def _course(args):
+    from autograder.course import Course
+
+    return Course.find(args.course)
+
+
+def run_collect(args):
+    from autograder.collect import collect
+
+    course = _course(args)
+    lesson = course.find_lesson(args.lesson)
+    found = collect(
+        course,
+        lesson,
+        Path(args.place),
+        roster=args.roster,
+        id_column=args.id_column,
+        zone=args.timezone,
+        replace=args.replace,
+    )
+    _lines("refused", found.refused)
+    _lines("note", found.notes)
+    _say(
+        f"{lesson}: {len(found.taken)} collected, {len(found.replaced)} replaced by a newer one, "
+        f"{len(found.unchanged)} unchanged, {len(found.refused)} refused."
+    )
+    _say(found.times)
+    if found.missing:
+        _say(f"Nothing handed in by {len(found.missing)}: {', '.join(found.missing)}")
+    return int(bool(found.refused))
+
+
+def run_roster(args):
+    from autograder.roster import import_roster, roster_file
+
+    course = _course(args)
+    found = import_roster(course, args.roster, args.id_column)
+    _lines("note", found.notes)
+    _say(f"{len(found.people)} students in {roster_file(course)}")
+    return 0
+
+
+def _lines(kind, items):
+    for item in items:
+        _say(f"{kind}: {item}")
+
+
+def _say(text):
+    from autograder.results import printable
+
+    print(printable(str(text)))
