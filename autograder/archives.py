@@ -3,6 +3,7 @@
 What is not a plain file with a plain name and a sensible size is refused by name.
 """
 
+import contextlib
 import io
 import os
 import re
@@ -150,10 +151,8 @@ def _zip_name(info):
     """Return an entry's name as it was meant: UTF-8 without its flag, Windows' backslashes."""
     name = info.orig_filename
     if not info.flag_bits & _UTF8:
-        try:
+        with contextlib.suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
-        except UnicodeError:
-            pass
     return unicodedata.normalize("NFC", name.replace("\\", "/"))
 
 

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from nbgrader import utils
 
 from autograder import engine, grading, roster
+from autograder.backup import backup
 from autograder.check import plain
 from autograder.engine import sandbox
 from autograder.errors import GradingError
 from autograder.feedback import settings_of
 from autograder.gradebook import GradeWriter
+from autograder.lateness import deadlines
 from autograder.lock import only_one
 from autograder.results import Problem, Result
 from autograder.staging import read_hand_in, stage
@@ -39,6 +41,7 @@ class Graded:
     fresh: bool
     points: float | None = None  # from the gradebook, marks by hand included
     max_points: float | None = None
+    penalty: float = 0  # taken off for being late
 
 
 @dataclass
@@ -70,6 +73,7 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
         _look_for_sandbox()
     jobs = min(options.jobs or os.cpu_count() or 1, len(students))
     with only_one(course.root / course.results / "grading.lock"), Workers(jobs) as workers:
+        backup(course)
         common = {
             **course.engine_options(lesson),
             "sandbox": "off" if options.unsafe else "required",
@@ -153,6 +157,8 @@ class _Batch:
             hand_in, digest = self.waiting.pop(student)
             self.lines[student] = self._finish(hand_in, digest, outcome)
             progress(len(self.lines), len(students), student)
+        for student in self.writer.apply_deadlines(*deadlines(self.course, self.lesson)):
+            self._page(student).unlink(missing_ok=True)
         if self.options.feedback:
             self._write_feedback(students, workers)
         shutil.rmtree(self.parts, ignore_errors=True)
@@ -320,7 +326,7 @@ def _add_gradebook_points(course, lesson, lines):
     for line in lines:
         if line.student not in known:
             continue
-        line.points, line.max_points = known[line.student]
+        line.points, line.max_points, line.penalty = known[line.student]
         if line.result.ungraded and line.points:
             message = f"the gradebook keeps {line.points} points from an earlier hand-in"
             line.result.problems.append(Problem("earlier_grade", message))

@@ -334,10 +334,7 @@ class _Taking:
             return False
         known = _read_stamp(target / TIMESTAMP)
         rank = self.log.get(student, {}).get("rank", 0)
-        if moment and known:
-            newer = moment > known
-        else:
-            newer = chosen.rank > rank > 0
+        newer = moment > known if moment and known else chosen.rank > rank > 0
         if newer or self.replace:
             return True
         why = "older than" if moment and known else "not known to be newer than"

@@ -76,6 +76,29 @@ class GradeWriter:
             session.rollback()
             raise
 
+    def apply_deadlines(self, due, extended):
+        """Set when the lesson is due, and for whom later; return whose penalty changed by it.
+
+        due       a time in UTC without a zone, or None to leave due date and extensions alone
+        extended  {student: such a time}
+        """
+        session, changed = self.book.db(), []
+        if due is not None:
+            self.assignment.duedate = due
+        if self.assignment.duedate is None:
+            return changed
+        for submission in self.book.assignment_submissions(self.lesson):
+            if due is not None:
+                until = extended.get(submission.student_id)
+                submission.extension = until - due if until else None
+            for notebook in submission.notebooks:
+                before = notebook.late_submission_penalty
+                self._store_penalty(session, notebook, submission.student_id)
+                if notebook.late_submission_penalty != before:
+                    changed.append(submission.student_id)
+        session.commit()
+        return changed
+
     def feedback_data(self, student):
         """Return what nbgrader's GetGrades would put into a notebook, as plain data."""
         session = self.book.db()

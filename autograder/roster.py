@@ -1,4 +1,4 @@
-"""The class list: whose name, e-mail or number on the learning platform belongs to which student id.
+"""The class list: which student id belongs to a name, e-mail or number of the platform's.
 
 It is read from the exports of Canvas (grades) and Moodle (participants, grading worksheet) or any
 other CSV with a column of ids, and kept as `roster.csv` in the term's folder.

@@ -31,6 +31,25 @@ def add_term_commands(commands):
     _roster(roster, "roster")
     roster.set_defaults(run=run_roster)
 
+    preflight = commands.add_parser(
+        "preflight",
+        help="try all that grading a lesson needs, the day before",
+        description="Grade the worked solution, the untouched lesson and the sample class, look at "
+        "sandbox, environment, exchange, gradebook, disk and time. Exit status 1 when a line is "
+        "not in order.",
+    )
+    _lesson(preflight)
+    preflight.set_defaults(run=run_preflight)
+
+    report = commands.add_parser(
+        "report",
+        help="what a graded class got wrong, test by test",
+        description="Count the failures of each test by mistake, with three answers each, as text "
+        "and as an HTML page without names.",
+    )
+    _lesson(report)
+    report.set_defaults(run=run_report)
+
 
 def _lesson(parser):
     parser.add_argument("lesson", metavar="LESSON", help="the lesson's name, or how it starts")
@@ -84,6 +103,31 @@ def run_roster(args):
     found = import_roster(course, args.roster, args.id_column)
     _lines("note", found.notes)
     _say(f"{len(found.people)} students in {roster_file(course)}")
+    return 0
+
+
+def run_preflight(args):
+    from autograder.preflight import preflight
+
+    course = _course(args)
+    lesson = course.find_lesson(args.lesson)
+    failed = 0
+    for check in preflight(course, lesson):
+        _say(f"{'✓' if check.ok else '✗'} {check.name}: {check.said}")
+        if not check.ok:
+            failed += 1
+            _say(f"    to mend it: {check.mend}")
+    _say(f"{lesson}: {'ready' if not failed else f'{failed} not in order'}.")
+    return int(failed > 0)
+
+
+def run_report(args):
+    from autograder.items import write_report
+
+    course = _course(args)
+    text, page = write_report(course, course.find_lesson(args.lesson))
+    _say(text)
+    _say(f"page: {page}")
     return 0
 
 
