@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from autograder.errors import GradingError
-from autograder.term_commands import add_term_commands
+from autograder.term_commands import add_term_commands, show_changes
 
 EXAMPLES = """examples:
   autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb
@@ -55,6 +55,9 @@ def build_parser():
     grade.add_argument("--force", action="store_true", help="grade unchanged hand-ins again")
     grade.add_argument(
         "--jobs", metavar="N", type=_jobs, help="grade N at the same time (default: one a core)"
+    )
+    grade.add_argument(
+        "--dry-run", action="store_true", help="write nothing, show who would gain or lose"
     )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
@@ -135,6 +138,8 @@ def run_grade(args):
     )
     if options.unsafe:
         warn_unsafe()
+    if args.dry_run:
+        return show_changes(course, lesson, options)
     with progress() as say:
         lines, grades = grade(course, lesson, options, say)
     print_class(lesson, lines)

@@ -250,7 +250,7 @@ class _Taking:
         self.course, self.lesson, self.times = course, lesson, times
         self.replace, self.found, self.budget = replace, found, budget
         self.staging = course.term / "collecting"
-        self.log_file = course.results_folder(lesson) / "collected.json"
+        self.log_file = course.term / "collected" / f"{lesson}.json"
         self.log = _read_json(self.log_file)
         shutil.rmtree(self.staging, ignore_errors=True)
 

@@ -31,7 +31,7 @@ class GradeWriter:
         self.book.db().expire_on_commit = False
         self.notebook = self.book.find_notebook(self.lesson, self.lesson)
         self.assignment = self.book.find_assignment(self.lesson)
-        self.students, self.known = {}, self.graded()
+        self.students, self.known, self.voided = {}, self.graded(), {}
         kinds = (self.notebook.grade_cells, self.notebook.solution_cells, self.notebook.task_cells)
         self.names = {cell.id: cell.name for cells in kinds for cell in cells}
         self.checksums = {cell.name: cell.checksum for cell in self.notebook.source_cells}
@@ -48,6 +48,14 @@ class GradeWriter:
         for student in students:
             if student not in self.students:
                 self.students[student] = self.book.add_student(student)
+
+    def void(self, marks):
+        """Let tests count no more; marks is what voids.voided returns."""
+        self.voided = marks
+        for cell in self.notebook.grade_cells:
+            if marks.get(cell.name) == "nobody":
+                cell.max_score = 0
+        self.book.db().commit()
 
     def graded(self):
         """Return the names of the students whose submission is in the gradebook."""
@@ -153,7 +161,10 @@ class GradeWriter:
         for grade in notebook.grades:
             cell = cells.get(self.names[grade.cell_id])
             if cell is not None and utils.is_grade(cell):
-                grade.auto_score, _ = utils.determine_grade(cell, self.log)
+                grade.auto_score, most = utils.determine_grade(cell, self.log)
+                counts = self.voided.get(self.names[grade.cell_id])
+                if counts:
+                    grade.auto_score = most if counts == "everyone" else 0
                 by_hand = grade.manual_score is not None
                 grade.needs_manual_grade = by_hand or grade.auto_score is None
         for comment in notebook.comments:

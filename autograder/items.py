@@ -176,7 +176,7 @@ def _samples(course, lesson, answer, groups):
 
 
 def _answer(course, lesson, student, answer):
-    """Return a student's answer from the graded copy, without comments that could name them."""
+    """Return a student's answer from the graded copy, as text that steers no terminal."""
     path = course.folder("autograded", lesson, student) / f"{lesson}.ipynb"
     try:
         node = nbformat.read(path, as_version=4)
@@ -227,7 +227,7 @@ _PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
 meter {{ width: 12rem; }}
 pre {{ overflow-x: auto; border: 1px solid; padding: .5rem; }}
 td:first-child {{ text-align: right; padding-right: 1rem; }}
