@@ -26,6 +26,7 @@ WEAK = 0.1  # correlation with the other items below which one does not separate
 CAUSE = "Likely cause: "
 FACT = re.compile(r"^(✗|✎|✓|\s+(?:returned|wanted|raised|called)\b|Right so far)")
 GOT = re.compile(r"\b(returned|raised)\s+(.+?)(?:, wanted .*|\s{2,}\(.*)?$", re.M)
+ANSWERED = re.compile(r"^✗ \w+ = (.+?) is not it\. (.+)$", re.M)
 STATUS = {UNWRITTEN: "not written", TIMEOUT: "no answer in time", "crashed": "ended the process"}
 
 
@@ -130,6 +131,9 @@ def _mistake(cell, known):
     for line in lines:
         if line.startswith(CAUSE):
             return line.removeprefix(CAUSE), True
+    answered = ANSWERED.search(cell.message)
+    if answered:
+        return f"answered {answered[1]}: {answered[2]}", True
     said = "\n".join(line for line in lines if not FACT.match(line))
     for pattern, name in known:
         if said and pattern.search(said):

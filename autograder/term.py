@@ -36,8 +36,8 @@ def class_data(course):
 def new_term(course, name=None):
     """Move the class's data into the archive, and keep the course; return the archive's folder.
 
-    The versions of lessons are kept too: they are the course's. Nothing is copied, so nothing can be
-    left half done: each part is moved in one step, and a stopped run goes on when it is run again.
+    The versions of lessons stay: they are the course's. Nothing is copied: each part is moved in
+    one step, and a run that was stopped goes on when it is run again.
     """
     target = archive_folder(course) / (name or f"until-{date.today()}")
     if target.parent != archive_folder(course) or target.name.startswith("."):
@@ -49,16 +49,14 @@ def new_term(course, name=None):
         problem = backup.check_gradebook(course.gradebook_file)
         if problem:
             raise GradingError(f"the gradebook is not whole ({problem}); see `autograder restore`.")
-    for path in parts:
-        place = target / path.relative_to(course.root)
+    places = {path: target / path.relative_to(course.root) for path in parts}
+    for place in places.values():
         if place.exists():
             raise GradingError(f"{place} is there already; give the archive another --name.")
-    with only_one(course.root / ".new-term.lock"):
-        for path in parts:
-            place = target / path.relative_to(course.root)
+    with only_one(course.root / course.results / "grading.lock"):
+        for path, place in places.items():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.rename(path, place)
-    (course.root / ".new-term.lock").unlink(missing_ok=True)
     versions = target / course.term.relative_to(course.root) / "versions"
     if versions.is_dir():
         course.term.mkdir(parents=True, exist_ok=True)
@@ -72,6 +70,8 @@ def forget(course, student):
     What other places hold (the learning platform, an exchange, other copies of this folder) is not
     reached.
     """
+    if student in ("", ".", "..") or os.path.basename(student) != student:
+        raise GradingError(f"'{student}' is no student's id.")
     gone = _forget_files(course.root, course, student)
     for old in sorted(archive_folder(course).glob("*")):
         gone += _forget_files(old, course, student)
