@@ -117,26 +117,23 @@ def _senders(entries, people):
 
 
 def _sender(entry, wrappers):
-    """Return (Sender, File) by the first part of a path that a platform's pattern fits."""
-    parts = entry.path.parts
-    for i, part in enumerate(parts):
-        last = i == len(parts) - 1
-        if found := MOODLE.fullmatch(part):
-            rest = parts[i + 1 :] or ((found["rest"] or "_")[1:] or part,)
-            ask = {"name": found["name"], "moodle_id": found["id"]}
-            sender = Sender(f"{found['name']}_{found['id']}", ask, platform="Moodle")
-            folder = () if found["kind"] == "file" else (found["kind"],)  # typed text, not a file
-            return sender, File(entry, PurePosixPath(*folder, *rest))
-        if last and CANVAS_ANONYMOUS.fullmatch(part):
-            return Sender(part, platform="anonymous"), File(entry, PurePosixPath(part))
-        if last and (found := CANVAS.fullmatch(part)):
-            ask = {"name": found["name"], "canvas_id": found["id"]}
-            sender = Sender(f"{found['name']}_{found['id']}", ask, platform="Canvas")
-            name = PurePosixPath(found["rest"])
-            return sender, File(entry, name, int(found["file_id"]), bool(found["late"]))
-    parts = parts[wrappers:]
-    own = parts[0] if len(parts) > 1 else PurePosixPath(parts[0]).stem
-    return Sender(own, {"login": own}), File(entry, PurePosixPath(*(parts[1:] or parts)))
+    """Return (Sender, File) by the first part of a path: the rest is the student's to choose."""
+    first, *rest = entry.path.parts[wrappers:]
+    if found := MOODLE.fullmatch(first):
+        rest = rest or [(found["rest"] or "_")[1:] or first]
+        ask = {"name": found["name"], "moodle_id": found["id"]}
+        sender = Sender(f"{found['name']}_{found['id']}", ask, platform="Moodle")
+        folder = [] if found["kind"] == "file" else [found["kind"]]  # typed text, not a file
+        return sender, File(entry, PurePosixPath(*folder, *rest))
+    if not rest and CANVAS_ANONYMOUS.fullmatch(first):
+        return Sender(first, platform="anonymous"), File(entry, PurePosixPath(first))
+    if not rest and (found := CANVAS.fullmatch(first)):
+        ask = {"name": found["name"], "canvas_id": found["id"]}
+        sender = Sender(f"{found['name']}_{found['id']}", ask, platform="Canvas")
+        name = PurePosixPath(found["rest"])
+        return sender, File(entry, name, int(found["file_id"]), bool(found["late"]))
+    own = first if rest else PurePosixPath(first).stem
+    return Sender(own, {"login": own}), File(entry, PurePosixPath(*(rest or [first])))
 
 
 def _wrappers(entries, people):
@@ -144,10 +141,13 @@ def _wrappers(entries, people):
     tops = {entry.path.parts[0] for entry in entries}
     if len(tops) != 1 or min(len(entry.path.parts) for entry in entries) < 2:
         return 0
+    top = tops.pop()
+    if MOODLE.fullmatch(top):
+        return 0
     if people is None:
         return int(sum(entry.path.suffix == ".ipynb" for entry in entries) > 1)
     try:
-        return int(not people.find(login=tops.pop()))
+        return int(not people.find(login=top))
     except GradingError:
         return 1
 

@@ -6,7 +6,6 @@ Nothing of the class is written; what has to be graded is graded in memory or in
 import importlib.metadata
 import os
 import platform
-import re
 import shutil
 import tempfile
 import time
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import nbformat
 from nbgrader.exchange.default import Exchange
-from packaging.requirements import InvalidRequirement, Requirement
 
 from autograder import mutants
 from autograder.answers import own_tests, with_answers, worked_answers
@@ -23,6 +21,7 @@ from autograder.backup import check_gradebook
 from autograder.check import Bench
 from autograder.demo import demo, read_recipes
 from autograder.engine import SandboxUnavailable, sandbox
+from autograder.environment import locked, needed, plain_name
 from autograder.errors import GradingError
 from autograder.roster import load
 from autograder.submissions import Notebook
@@ -114,8 +113,7 @@ def _sample_class(course, bench):
     except GradingError as error:
         return Check("sample class", True, f"none for this lesson, and {error}")
     name = "known wrong answers"
-    missed = _misjudged(bench, mutants.layers(wrong)[0], lose=True)
-    missed += _misjudged(bench, mutants.layers(odd)[0], lose=False)
+    missed = _misjudged(bench, wrong, lose=True) + _misjudged(bench, odd, lose=False)
     if missed:
         return Check(
             name, False, f"misjudged: {', '.join(missed)}", "Run make soak; mend the test."
@@ -123,8 +121,10 @@ def _sample_class(course, bench):
     return Check(name, True, "the commonest of each answer lose points, odd right ones do not")
 
 
-def _misjudged(bench, layer, lose):
+def _misjudged(bench, items, lose):
+    """Return the first item of each answer that does not lose points, or does, as text."""
     tests = own_tests(bench.source)
+    layer = next(iter(mutants.layers(i for i in items if i.answer in tests)), {})
     answers = {name: item.code for name, item in layer.items()}
     node = with_answers(bench.released, worked_answers(bench.source) | answers)
     try:
@@ -163,14 +163,14 @@ def _environment(course):
             name, True, f"no {path.name} to compare with: Python {platform.python_version()}"
         )
         return
-    wanted = dict(_pins(path))
-    installed = {_normal(d.name): d.version for d in importlib.metadata.distributions()}
+    wanted = locked(course.root)
+    installed = {plain_name(d.name): d.version for d in importlib.metadata.distributions()}
     other = [
         f"{package} {installed[package]} instead of {version}"
         for package, version in sorted(wanted.items())
         if package in installed and installed[package] != version
     ]
-    missing = sorted(set(_needed(course)) - set(installed))
+    missing = [package for package in needed(course.root) if package not in installed]
     mend = "Make the environment anew: pip install -c constraints.txt -r requirements.txt"
     if missing:
         yield Check(name, False, f"not installed: {', '.join(missing)}", mend)
@@ -180,28 +180,6 @@ def _environment(course):
         same = len(set(wanted) & set(installed))
         text = f"{same} packages as in {path.name}, Python {platform.python_version()}"
         yield Check(name, True, text)
-
-
-def _pins(path):
-    for line in path.read_text(encoding="utf-8").splitlines():
-        name, same, version = line.partition("#")[0].strip().partition("==")
-        if same:
-            yield _normal(name), version
-
-
-def _needed(course):
-    """Return the packages that students install, without the course itself."""
-    path = course.root / "requirements.txt"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    for line in lines:
-        try:
-            yield _normal(Requirement(line.partition("#")[0].strip()).name)
-        except InvalidRequirement:
-            continue
-
-
-def _normal(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _exchange(course):

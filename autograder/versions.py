@@ -13,6 +13,7 @@ import platform
 
 import nbformat
 
+from autograder import environment
 from autograder.results import Problem
 from autograder.submissions import grade_id, is_test
 
@@ -24,12 +25,6 @@ def fingerprint(notebook):
     """Return a digest of what a learner can change: each cell's kind, source and outputs."""
     cells = [(c.cell_type, c.source, c.get("outputs", [])) for c in notebook.cells]
     return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def lock_digest(root):
-    """Return a digest of the locked versions of packages, or "" without a lock file."""
-    path = root / "constraints.txt"
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def stamp_of(node, key):
@@ -55,10 +50,10 @@ def made_with(course, node, graded_by, source_text):
         "copy_of": stamp_of(node, course.metadata_key),
         "graded_by": graded_by,
         "source": hashlib.sha256(source_text.encode()).hexdigest()[:16],
-        "lock": lock_digest(course.root),
+        "packages": environment.digest(course.root),
         "python": platform.python_version(),
         "numpy": importlib.metadata.version("numpy"),
-        "students_lock": str(said.get("environment", ""))[:MAX_STAMP],
+        "students_packages": str(said.get("environment", ""))[:MAX_STAMP],
         "students_python": str(language.get("version", ""))[:MAX_STAMP],
     }
 

@@ -23,7 +23,8 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.versions import fingerprint, lock_digest
+from autograder import environment
+from autograder.versions import fingerprint
 from tools.course import (
     ANSWERS,
     PROGRESS,
@@ -73,7 +74,7 @@ def release(lesson: Lesson):
         path = lesson_path(lesson.slug, Path(scratch) / "release")
         notebook = nbformat.read(path, as_version=4)
     notebook.metadata["specdec"]["built"] = fingerprint(notebook)
-    notebook.metadata["specdec"]["environment"] = lock_digest(ROOT)
+    notebook.metadata["specdec"]["environment"] = environment.digest(ROOT)
     return notebook
 
 

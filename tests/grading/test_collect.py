@@ -282,6 +282,25 @@ def test_who_and_what_cannot_be_told_is_listed(course, tmp_path):
     }
 
 
+def test_one_folder_around_all_and_names_that_only_look_like_anothers(course, tmp_path):
+    found = run(
+        course,
+        tmp_path,
+        {
+            f"download/Ada Lovelace_77_assignsubmission_file/{LESSON}.ipynb": notebook("a"),
+            "download/Ada Lovelace_77_assignsubmission_file/"
+            f"Ben Müller_78_assignsubmission_file_{LESSON}.ipynb": notebook("not of Ben"),
+            f"download/smithcyd_1003_9_leedora_1004_10_{LESSON}.ipynb": notebook("of Cyd"),
+        },
+    )
+    assert found.taken == ["ada", "cyd"]
+    assert taken(course, "ada") == "a"
+    found = run(course, tmp_path, {f"ada/leedora_1004_10_{LESSON}.ipynb": notebook("of Ada")})
+    assert reasons(found) == {"ada": "not known to be newer than the one collected before, which "
+                              "stays; --replace takes this one"}  # fmt: skip
+    assert taken(course, "dora1") is None
+
+
 def test_students_time_stamp_does_not_count(course, tmp_path):
     files = {f"ada/{LESSON}.ipynb": notebook(), "ada/timestamp.txt": b"1999-01-01 00:00:00 UTC"}
     found = run(course, tmp_path, {**files, "ben.ipynb": notebook()})

@@ -3,13 +3,14 @@
 import copy
 import csv
 import json
+import re
 import shutil
 import sqlite3
 from datetime import datetime
 
 import nbformat
 import pytest
-from make_course import LESSON, make_course, source_notebook
+from make_course import LESSON, REPOSITORY, make_course, source_notebook
 
 from autograder import backup, items, lateness, mutants, preflight, term, voids
 from autograder.__main__ import main
@@ -381,7 +382,7 @@ def test_preflight_is_green_and_names_what_is_not(ready, monkeypatch, tmp_path, 
     assert checks["untouched lesson"].said == "0 of 5 points"
     assert "12 hand-ins" in checks["time and disk"].said
 
-    (ready.root / "constraints.txt").write_text("numpy==0.1\nnbgrader==0.9.6  # x\nabsent==1\n")
+    (ready.root / "constraints.txt").write_text("numpy==0.1  # x\nabsent==1\n")
     (check,) = preflight._environment(ready)
     assert not check.ok
     assert "numpy" in check.said
@@ -433,3 +434,27 @@ def test_preflight_stops_where_nothing_can_be_read(ready, monkeypatch, capsys):
     assert "    to mend it: Install it." in text
     assert "✗ source: " in text
     assert "2 not in order" in text
+
+
+# teaching pages
+
+
+@pytest.mark.parametrize("lesson", sorted(p.stem for p in REPOSITORY.glob("course/[0-9]*.py")))
+def test_each_lesson_has_a_teaching_page_with_its_minutes(lesson):
+    page = (REPOSITORY / "docs" / "teaching" / f"{lesson}.md").read_text("utf-8")
+    heads = re.findall(r"^## (.+)$", page, re.M)
+    assert heads == [
+        "On the board",
+        "One question to vote on",
+        "Times",
+        "The five commonest errors, and what to say",
+    ]
+    assert "**Where to stop.**" in page
+    rows = page[page.index(heads[-1]) :].count("\n| ")
+    assert rows == 6  # five and the head
+    path = REPOSITORY / "lessons" / lesson / f"{lesson}.ipynb"
+    intro = nbformat.read(path, as_version=4).cells[0].source
+    minutes = re.search(r"part A,[^;]*takes\s+(\d+); part B,[^.]*takes\s+(\d+)\.", intro)
+    assert [f"| part {part}" in page for part in "AB"] == [True, True]
+    for part, number in zip("AB", minutes.groups(), strict=True):
+        assert re.search(rf"^\| part {part}[^|]*\| {number} \|", page, re.M), (part, number)
