@@ -31,7 +31,6 @@ from autograder import roster as rosters
 from autograder.archives import Budget, Entry, Refused, read_nested, read_place
 from autograder.errors import GradingError
 from autograder.lock import only_one
-from autograder.roster import Roster
 from autograder.staging import MAX_EXTRA_BYTES, MAX_EXTRA_FILES
 
 MOODLE = re.compile(r"(?P<name>.*?)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)(?P<rest>_.*)?")
@@ -88,15 +87,16 @@ def collect(course, lesson, place, *, roster=None, id_column=None, zone=None, re
     zone     name of the time zone of the archive's and the roster's times; None for this machine's
     replace  also where it can't be told that the new hand-in is the later one
     """
-    people = rosters.import_roster(course, roster, id_column) if roster else rosters.load(course)
-    found = Collected(notes=list(people.notes) if roster else [])
-    budget = Budget()
-    entries, found.refused = read_place(place, budget)
-    senders = _senders(entries, people)
     with only_one(course.root / course.results / "grading.lock"):
+        people = rosters.load(course)
+        if roster:
+            people = rosters.import_roster(course, roster, id_column)
+        found = Collected(notes=list(people.notes) if roster else [])
+        budget = Budget()
+        entries, found.refused = read_place(place, budget)
         times = _Times(entries, people, zone)
         take = _Taking(course, lesson, times, replace, found, budget)
-        for student, files in _by_student(senders, people, found).items():
+        for student, files in _by_student(_senders(entries, people), people, found).items():
             take.one(student, files)
         take.finish()
     found.times = times.source()
@@ -154,31 +154,41 @@ def _wrappers(entries, people):
 
 def _by_student(senders, people, found):
     """Return {student id: [File]}; who can't be told is refused by name."""
-    files = {}
+    owners = {}
     for sender in senders:
-        if sender.platform == "anonymous":
-            reason = "anonymous; switch anonymous marking off and download again"
+        try:
+            owners.setdefault(_student(sender, people), []).append(sender)
+        except _Unmatched as error:
+            found.refused.append(Refused(sender.shown, str(error)))
+    for student, several in owners.items():
+        for sender in several if len(several) > 1 else ():
+            reason = f"{len(several)} different senders are taken for {student}"
             found.refused.append(Refused(sender.shown, reason))
-        elif people is None and sender.platform:
-            raise GradingError(
-                f"{sender.platform} names students by name and number; give the class list, which "
-                "has their ids: --roster FILE (an export of grades or participants, as CSV)."
-            )
-        else:
-            try:
-                known = people or Roster({sender.shown: rosters.Person(_safe_id(sender.shown))})
-                student = known.find(**sender.ask).student_id
-                files.setdefault(student, []).extend(sender.files)
-            except GradingError as error:
-                found.refused.append(Refused(sender.shown, str(error)))
-    return files
+    return {student: one[0].files for student, one in owners.items() if len(one) == 1}
 
 
-def _safe_id(name):
-    problem = rosters.bad_id(name)
-    if problem:
-        raise GradingError(problem)
-    return name
+class _Unmatched(Exception):
+    """A sender is no student that is known."""
+
+
+def _student(sender, people):
+    """Return a sender's student id."""
+    if sender.platform == "anonymous":
+        raise _Unmatched("anonymous; switch anonymous marking off and download again")
+    if people is None and sender.platform:
+        raise GradingError(
+            f"{sender.platform} names students by name and number; give the class list, which "
+            "has their ids: --roster FILE (an export of grades or participants, as CSV)."
+        )
+    if people is None:
+        problem = rosters.bad_id(sender.shown)
+        if problem:
+            raise _Unmatched(problem)
+        return sender.shown
+    try:
+        return people.find(**sender.ask).student_id
+    except GradingError as error:
+        raise _Unmatched(error) from None
 
 
 class _Times:
@@ -266,7 +276,8 @@ class _Taking:
             staged = self._stage(student, chosen, content, moment, files)
             self._put(student, staged)
             digest = hashlib.sha256(content).hexdigest()
-            self.log[student] = {"rank": chosen.rank, "sha256": digest}
+            seen = chosen.entry.time and chosen.entry.time.isoformat()
+            self.log[student] = {"rank": chosen.rank, "time": seen, "sha256": digest}
         except GradingError as error:
             self.found.refused.append(Refused(student, str(error)))
             return
@@ -333,12 +344,22 @@ class _Taking:
             self.found.unchanged.append(student)
             return False
         known = _read_stamp(target / TIMESTAMP)
-        rank = self.log.get(student, {}).get("rank", 0)
-        newer = moment > known if moment and known else chosen.rank > rank > 0
+        newer = moment > known if moment and known else self._later_download(student, chosen)
         if newer or self.replace:
             return True
         why = "older than" if moment and known else "not known to be newer than"
         raise GradingError(f"{why} the one collected before, which stays; --replace takes this one")
+
+    def _later_download(self, student, chosen):
+        """Say whether a file is from a later download, or has Canvas's larger number.
+
+        A download holds the newest attempts, and newer Moodles note its time on each file.
+        """
+        before = self.log.get(student, {})
+        if chosen.rank and before.get("rank"):
+            return chosen.rank > before["rank"]
+        time = chosen.entry.time
+        return bool(time and before.get("time") and time.isoformat() > before["time"])
 
     def _stage(self, student, chosen, content, moment, files):
         folder = self.staging / student

@@ -72,8 +72,9 @@ def _sandbox():
 def _bench(course, lesson):
     try:
         bench = Bench(course, lesson)
-    except GradingError as error:
-        return None, Check("source", False, str(error), "Build the lesson's source.")
+    except Exception as error:  # whatever is wrong with the instructor's own file
+        reason = f"{type(error).__name__}: {str(error)[:200]}"
+        return None, Check("source", False, reason, "Build the lesson's source again.")
     return bench, Check("source", True, f"{lesson} is read, and its release can be made")
 
 

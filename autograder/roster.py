@@ -64,15 +64,20 @@ class Roster:
     notes: list[str] = field(default_factory=list)
 
     def find(self, *, name="", canvas_id="", moodle_id="", login=""):
-        """Return the student meant; GradingError says why there is none, or more than one."""
+        """Return the student meant; GradingError says why there is none, or more than one.
+
+        A number that the roster knows decides; a name alone never stands against one.
+        """
+        others = list(self.people.values())
         for kind, value in (("canvas_id", canvas_id), ("moodle_id", moodle_id)):
-            found = [p for p in self.people.values() if value and getattr(p, kind) == value]
+            found = [p for p in others if value and getattr(p, kind) == value]
             if len(found) == 1:
                 return found[0]
+            others = [p for p in others if not value or getattr(p, kind) in ("", value)]
         if login in self.people:
             return self.people[login]
         wanted = {_plain(login), _plain(name)} - {""}
-        found = [p for p in self.people.values() if wanted & _names(p)]
+        found = [p for p in others if wanted & _names(p)]
         if len(found) == 1:
             return found[0]
         if found:

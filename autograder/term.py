@@ -108,7 +108,10 @@ def _forget_files(root, course, student):
     tables = [at["term"] / roster.roster_file(course).name]
     tables += [at["term"] / lateness.deadlines_file(course).name, at["grades"]]
     gone += [str(path) for path in tables if _forget_in_table(path, student)]
-    for log in at["results"].glob("*/nbgrader.log"):
+    if gone:  # reports show answers without a name
+        gone += [str(p) for p in _unlinked(at["results"].glob("*.html"))]
+        gone += [str(p) for p in _unlinked(at["results"].glob("*.txt"))]
+    for log in [*at["results"].glob("*/nbgrader.log"), *root.glob(".nbgrader.log")]:
         if student in log.read_text(encoding="utf-8", errors="replace"):
             log.unlink()  # it may name the student in any way
             gone.append(str(log))
@@ -119,6 +122,12 @@ def _forget_files(root, course, student):
     for files in at["term"].glob(f"backups/*/{backup.RECORDS}"):
         gone += [str(files)] if _forget_in_backup(files, student) else []
     return gone
+
+
+def _unlinked(paths):
+    for path in paths:
+        path.unlink()
+        yield path
 
 
 def _archived_gradebook(root, course):

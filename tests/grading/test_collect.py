@@ -301,6 +301,35 @@ def test_one_folder_around_all_and_names_that_only_look_like_anothers(course, tm
     assert taken(course, "dora1") is None
 
 
+def test_a_name_never_stands_against_a_number_nor_takes_two_senders(course, tmp_path):
+    found = run(
+        course,
+        tmp_path,
+        {
+            f"lovelaceada_1999_9_{LESSON}.ipynb": notebook("another Ada, not in the roster"),
+            f"Ben Müller_5_assignsubmission_file/{LESSON}.ipynb": notebook("one Ben"),
+            f"Ben Müller_6_assignsubmission_file/{LESSON}.ipynb": notebook("another Ben"),
+        },
+    )
+    assert found.taken == []
+    assert reasons(found) == {
+        "lovelaceada_1999": "nobody in the roster has this name or number",
+        "Ben Müller_5": "2 different senders are taken for ben",
+        "Ben Müller_6": "2 different senders are taken for ben",
+    }
+
+
+def test_a_later_download_is_newer_though_its_times_are_its_own(course, tmp_path):
+    def moodle(text, time):
+        name = f"Ada Lovelace_77_assignsubmission_file/{LESSON}.ipynb"
+        return run(course, tmp_path, {name: (notebook(text), time)})
+
+    assert moodle("friday", SOON).taken == ["ada"]
+    assert moodle("saturday", LATER).replaced == ["ada"]
+    assert moodle("friday", SOON).refused
+    assert taken(course, "ada") == "saturday"
+
+
 def test_students_time_stamp_does_not_count(course, tmp_path):
     files = {f"ada/{LESSON}.ipynb": notebook(), "ada/timestamp.txt": b"1999-01-01 00:00:00 UTC"}
     found = run(course, tmp_path, {**files, "ben.ipynb": notebook()})

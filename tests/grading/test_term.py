@@ -341,6 +341,7 @@ def test_forget_leaves_no_trace_of_one_and_all_of_the_others(course, capsys):
     (course.term / "roster.csv").write_text("student_id,first_name\nadds1,A\nadds2,B\n")
     lateness.deadlines_file(course).write_text("lesson,student_id,due\nx,adds1,y\nx,adds2,y\n")
     backup.backup(course)
+    assert main(["report", "01"]) == 0
     assert main(["forget", "adds1"]) == 2
     assert "Nothing was deleted" in capsys.readouterr().out
     assert main(["forget", "adds1", "--yes"]) == 0
@@ -352,6 +353,7 @@ def test_forget_leaves_no_trace_of_one_and_all_of_the_others(course, capsys):
         or (path.is_file() and b"adds1" in path.read_bytes())
     ]
     assert left == []
+    assert not list((course.root / course.results).glob("*.html"))  # it had the answer in it
     assert set(grades(course)) == set(ANSWERS) - {"adds1"}
     for book in (course.gradebook_file, backup.backups(course)[-1] / "gradebook.db"):
         with sqlite3.connect(book) as open_book:
