@@ -16,7 +16,7 @@ import nbformat
 from autograder import mutants
 from autograder.answers import own_tests
 from autograder.errors import GradingError
-from autograder.results import FAILED, PARTIAL, TIMEOUT, UNWRITTEN, Result, printable
+from autograder.results import FAILED, MANUAL, PARTIAL, TIMEOUT, UNWRITTEN, Result, printable
 from autograder.submissions import grade_id, read_source
 
 SAMPLES = 3
@@ -73,7 +73,8 @@ def item_report(course, lesson):
     source = read_source(course.ensure_source(lesson))
     owner = {test: answer for answer, tests in own_tests(source).items() for test in tests}
     known = _known_mistakes(lesson)
-    tests = {cell.grade_id: cell.max_points for cell in next(iter(results.values())).cells}
+    cells = next(iter(results.values())).cells
+    tests = {cell.grade_id: cell.max_points for cell in cells if cell.status != MANUAL}
     items = []
     for test, points in tests.items():
         cells = {s: c for s, r in results.items() for c in r.cells if c.grade_id == test}

@@ -23,6 +23,7 @@ from autograder.demo import demo, read_recipes
 from autograder.engine import SandboxUnavailable, sandbox
 from autograder.environment import locked, needed, plain_name
 from autograder.errors import GradingError
+from autograder.results import MANUAL, whole
 from autograder.roster import load
 from autograder.submissions import Notebook
 
@@ -96,11 +97,13 @@ def _graded(bench, node, name, full):
         result = bench.grade(Notebook(node))
     except SandboxUnavailable:
         return Check(name, False, "not graded, for want of a sandbox", "Mend the sandbox first.")
-    wanted = result.max_points if full else 0
-    text = f"{result.points} of {result.max_points} points"
-    if result.points == wanted:
+    auto = [cell for cell in result.cells if cell.status != MANUAL]
+    most, got = (whole(sum(getattr(c, n) for c in auto)) for n in ("max_points", "points"))
+    wanted = most if full else 0
+    text = f"{got} of {most} points"
+    if got == wanted:
         return Check(name, True, text)
-    cells = [cell for cell in result.cells if (cell.points < cell.max_points) == full]
+    cells = [cell for cell in auto if (cell.points < cell.max_points) == full]
     first = f"{cells[0].grade_id}: {cells[0].message or cells[0].status}" if cells else ""
     return Check(name, False, f"{text}, wanted {wanted}. {first}", "Mend the test or the answer.")
 

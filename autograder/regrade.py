@@ -8,7 +8,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from autograder import grading
 from autograder.batch import Batch, Options, look_for_sandbox, students_of
 from autograder.errors import GradingError
-from autograder.results import whole
+from autograder.results import MANUAL, whole
 from autograder.work import Workers
 
 
@@ -98,7 +98,7 @@ def _change(line, known):
     change = Change(line.student, before, 0)
     for cell in line.result.cells:
         old, by_hand = (known or {}).get(cell.grade_id, (0, False))
-        new = old if by_hand else cell.points
+        new = old if by_hand or cell.status == MANUAL else cell.points
         change.after = whole(change.after + new)
         if by_hand:
             change.by_hand.append(cell.grade_id)

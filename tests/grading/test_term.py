@@ -456,7 +456,7 @@ def test_each_lesson_has_a_teaching_page_with_its_minutes(lesson):
     assert rows == 6  # five and the head
     path = REPOSITORY / "lessons" / lesson / f"{lesson}.ipynb"
     intro = nbformat.read(path, as_version=4).cells[0].source
-    minutes = re.search(r"part A,[^;]*takes\s+(\d+); part B,[^.]*takes\s+(\d+)\.", intro)
-    assert [f"| part {part}" in page for part in "AB"] == [True, True]
-    for part, number in zip("AB", minutes.groups(), strict=True):
+    minutes = re.findall(r"\b([A-C]), [^;.]*?(\d+)", intro)
+    assert len(minutes) >= 2
+    for part, number in minutes:
         assert re.search(rf"^\| part {part}[^|]*\| {number} \|", page, re.M), (part, number)
