@@ -141,7 +141,8 @@ def _mistake(cell, known):
             return name, True
     got = GOT.search(cell.message)
     if got:
-        return f"{got[1]} {got[2].strip()}", False
+        call = lines[0].removeprefix("✗ ") + " " if lines[0].startswith("✗ ") else ""
+        return f"{call}{got[1]} {got[2].strip()}", False
     return (lines[0] if lines else "no message"), False
 
 
@@ -217,7 +218,7 @@ def as_text(lesson, items):
         )
         lines += [f"  {count:4}  {name}" for count, name in _counts(item)]
         for kind, code in item.samples:
-            lines += [f"    an answer that {kind}:" if kind else "    an answer:"]
+            lines += [f"    an answer ({kind}):"]
             lines += [f"      | {line}" for line in code.splitlines()]
         lines.append("")
     return printable("\n".join(lines))
@@ -233,6 +234,7 @@ _PAGE = """<!DOCTYPE html>
 <style>
 :root {{ color-scheme: light dark; }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
+main {{ padding: 0 1rem; }}
 meter {{ width: 12rem; }}
 pre {{ overflow-x: auto; border: 1px solid; padding: .5rem; }}
 td:first-child {{ text-align: right; padding-right: 1rem; }}

@@ -137,17 +137,17 @@ def test_report_says_which_tests_separate_nobody(course):
     ("message", "name", "named"),
     [
         ("✗ f(1)\n  returned  [1, 2]\n  wanted    [3]\nRight so far: 0 of 1 case.",
-         "returned [1, 2]", False),
+         "f(1) returned [1, 2]", False),
         ("✗ f(1)\n  returned  []\n  wanted    [3]\nLikely cause: the bonus is missing.",
          "the bonus is missing.", True),
-        ("✗ f(1)\n  raised    KeyError: 3\n  wanted    [3]", "raised KeyError: 3", False),
+        ("✗ f(1)\n  raised    KeyError: 3\n  wanted    [3]", "f(1) raised KeyError: 3", False),
         ("✗ f(1)\n  returned  None  (a `return` is missing, or never reached)\n  wanted    3",
-         "returned None", False),
+         "f(1) returned None", False),
         ("It is wrong.", "It is wrong.", False),
         ("✗ todo_x = 4 is not it. You left out the last.", "answered 4: You left out the last.",
          True),
         ("The bonus is forgotten here.", "no bonus", True),
-        ("✗ bonus is forgotten([1])\n  returned  3", "returned 3", False),
+        ("✗ bonus is forgotten([1])\n  returned  3", "bonus is forgotten([1]) returned 3", False),
     ],
 )  # fmt: skip
 def test_failures_are_named_by_the_message_and_never_by_its_facts(message, name, named):
