@@ -142,11 +142,10 @@ class Batch:
             "source": json.dumps(read_source(course.source_notebook(lesson))),
             "released": json.dumps(released),
         }
-        self.versions = versions.Versions(
-            course, lesson, self.common["source"], self.common["released"],
-            versions.fingerprint(released),
-        )  # fmt: skip
+        texts = self.common["source"], self.common["released"]
+        self.versions = versions.Versions(course, lesson, *texts, versions.fingerprint(released))
         self.void = voids.voided(course, lesson)
+        self.deadlines = deadlines(course, lesson)
         settled = [self.common[name] for name in ("source", "released", "limits", "sandbox")]
         settled += [self.void] if self.void else []
         self.lesson_digest = hashlib.sha256(json.dumps(settled).encode())
@@ -166,7 +165,7 @@ class Batch:
             hand_in, digest = self.waiting.pop(student)
             self.lines[student] = self._finish(hand_in, digest, outcome)
             progress(len(self.lines), len(students), student)
-        for student in self.writer.apply_deadlines(*deadlines(self.course, self.lesson)):
+        for student in self.writer.apply_deadlines(*self.deadlines):
             self._page(student).unlink(missing_ok=True)
         if self.options.feedback:
             self._write_feedback(students, workers)
@@ -193,7 +192,7 @@ class Batch:
                 continue
             self.waiting[student] = hand_in, digest
             node = hand_in.notebook.node
-            hand_in.made_with = versions.made_with(self.course, node, version, source)
+            hand_in.made_with = self.versions.made_with(node, version, source)
             hand_in.notebook.node = None  # the worker has it; hundreds need not stay here
             own = {"source": source, "released": released, "submitted": node}
             yield student, {**self.common, **own, "files": str(hand_in.folder)}

@@ -30,7 +30,7 @@ class HandIn:
     """One student's readable hand-in for a lesson.
 
     extras     the plain files beside the notebook that go along, such as the time stamp
-    made_with  what its result is stamped with, see versions.made_with
+    made_with  what its result is stamped with, see Versions.made_with
     """
 
     student: str

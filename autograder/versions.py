@@ -32,30 +32,9 @@ def stamp_of(node, key):
 
     key  of the notebook's metadata, where the course writes
     """
-    said = node.metadata.get(key) if key else None
-    stamp = said.get(STAMP) if isinstance(said, dict) else None
+    stamp = _dict(node.metadata.get(key)).get(STAMP) if key else None
     known = isinstance(stamp, str) and stamp.isalnum() and len(stamp) <= MAX_STAMP
     return stamp if known else ""
-
-
-def made_with(course, node, graded_by, source_text):
-    """Return what a result is stamped with, as plain data.
-
-    graded_by    version of the lesson whose tests were run
-    source_text  the source notebook they came from, as JSON
-    """
-    said = node.metadata.get(course.metadata_key) or {} if course.metadata_key else {}
-    language = node.metadata.get("language_info", {})
-    return {
-        "copy_of": stamp_of(node, course.metadata_key),
-        "graded_by": graded_by,
-        "source": hashlib.sha256(source_text.encode()).hexdigest()[:16],
-        "packages": environment.digest(course.root),
-        "python": platform.python_version(),
-        "numpy": importlib.metadata.version("numpy"),
-        "students_packages": str(said.get("environment", ""))[:MAX_STAMP],
-        "students_python": str(language.get("version", ""))[:MAX_STAMP],
-    }
 
 
 class Versions:
@@ -68,6 +47,11 @@ class Versions:
         self.course, self.today = course, today
         self.folder = course.term / "versions" / lesson
         self.texts = {today: (source, released)}
+        self.here = {
+            "packages": environment.digest(course.root),
+            "python": platform.python_version(),
+            "numpy": importlib.metadata.version("numpy"),
+        }
         self.graded = _graded_cells(read_text(source))
 
     def keep(self):
@@ -96,6 +80,23 @@ class Versions:
         text = f"{start}; it is graded by today's tests, {why}"
         return self.today, *self.texts[self.today], [Problem("version", text)]
 
+    def made_with(self, node, graded_by, source):
+        """Return what a hand-in's result is stamped with, as plain data.
+
+        graded_by, source  version and source notebook of the tests that were run, see find
+        """
+        key = self.course.metadata_key
+        said = _dict(node.metadata.get(key)) if key else {}
+        language = _dict(node.metadata.get("language_info"))
+        return {
+            "copy_of": stamp_of(node, key),
+            "graded_by": graded_by,
+            "source": hashlib.sha256(source.encode()).hexdigest()[:16],
+            **self.here,
+            "students_packages": str(said.get("environment", ""))[:MAX_STAMP],
+            "students_python": str(language.get("version", ""))[:MAX_STAMP],
+        }
+
     def _load(self, stamp):
         if stamp not in self.texts:
             try:
@@ -109,6 +110,11 @@ class Versions:
 def read_text(text):
     """Return the notebook that a JSON text holds."""
     return nbformat.from_dict(json.loads(text))
+
+
+def _dict(value):
+    """Return what a student's metadata hold, if it is a dict."""
+    return value if isinstance(value, dict) else {}
 
 
 def _graded_cells(source):
