@@ -39,7 +39,7 @@
 # - **Count** the runs of the big model, the only thing that costs much.
 # - **Estimate** when guessing pays, and when it loses.
 #
-# This is the first of six lessons. Each arrow means "needs":
+# This is the first of six lessons. A → B means: do A before B.
 #
 # **1 the rule** → 2 one pass of a real model → 4 caches → 5 when it pays → 6 better drafts
 #

@@ -41,7 +41,7 @@
 # - **Write** a decoder that checks k guesses in one pass of a real model.
 # - **Measure** what a longer pass costs, on your own machine.
 #
-# Each arrow means "needs":
+# Six lessons; A → B means: do A before B.
 #
 # 1 the rule → **2 one pass of a real model** → 4 caches → 5 when it pays → 6 better drafts
 #

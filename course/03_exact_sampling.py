@@ -28,9 +28,9 @@
 # - **Calculate** how often a draft is accepted.
 # - **Find** the mistakes that bend the text and raise no error.
 #
-# Each arrow means "needs":
+# Six lessons; A → B means: do A before B.
 #
-# **1 the rule** → 2 one pass of a real model → 4 caches → 5 when it pays → 6 better drafts
+# 1 the rule → 2 one pass of a real model → 4 caches → 5 when it pays → 6 better drafts
 #
 # 1 the rule → **3 exact sampling**
 

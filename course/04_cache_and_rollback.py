@@ -42,7 +42,7 @@
 # - **Find** a cache bug in a plot, without reading a line of the program.
 # - **Measure** the speedup on your machine, and say where the rest of it went.
 #
-# This is the fourth of six lessons. Each arrow means "needs":
+# This is the fourth of six lessons. A → B means: do A before B.
 #
 # 1 the rule → 2 one pass of a real model → **4 caches** → 5 when it pays → 6 better drafts
 #

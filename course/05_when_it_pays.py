@@ -42,9 +42,9 @@
 # - **Simulate** decoding along a real text, and see where the formula misleads.
 # - **Say** from which batch speculative decoding loses.
 #
-# The order that we advise; A → B says: do A before B.
+# Six lessons; A → B means: do A before B.
 #
-# **1 the rule** → 2 one pass of a real model → 4 caches → **5 when it pays** → 6 better drafts
+# 1 the rule → 2 one pass of a real model → 4 caches → **5 when it pays** → 6 better drafts
 #
 # 1 the rule → 3 exact sampling
 

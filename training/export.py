@@ -31,8 +31,9 @@ def write_json(path: Path, content: dict) -> None:
 
 
 def export(name: str, work: Path, to: Path) -> None:
-    """One folder, from DIR/NAME.best.pt."""
-    weights = torch.load(work / f"{name}.best.pt")["model"]
+    """One folder: the target from DIR/target.final.pt, a draft from DIR/NAME.best.pt."""
+    kept = "final" if name == "target" else "best"
+    weights = torch.load(work / f"{name}.{kept}.pt")["model"]
     folder = to / name
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {key: value.half().contiguous() for key, value in weights.items()}

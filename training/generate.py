@@ -41,7 +41,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     model = Llama(SHAPES["target"]).eval()
-    model.load_state_dict(torch.load(options.work / "target.best.pt")["model"])
+    model.load_state_dict(torch.load(options.work / "target.final.pt")["model"])
     tokens = np.load(options.work / "train.npy")
     generator = torch.Generator().manual_seed(SEED)
     parts = []

@@ -157,7 +157,7 @@ class Run:
         if name == "draft_distilled":
             self.model.load_state_dict(torch.load(work / "draft.best.pt")["model"])
             self.teacher = Llama(SHAPES["target"]).eval().requires_grad_(False)
-            self.teacher.load_state_dict(torch.load(work / "target.best.pt")["model"])
+            self.teacher.load_state_dict(torch.load(work / "target.final.pt")["model"])
             self.generated = np.load(work / "generated.npy")
         self.optimizers = optimizers(self.model)
         share = DISTILLATION_RATE if self.teacher else 1.0

@@ -4,15 +4,11 @@ import pytest
 from lab import THEMES, axe_violations
 from lesson_in_lab import sentence
 
-from specdec.model import MODELS
-
 pytestmark = pytest.mark.browser
 
 SLUG = "02_one_forward_pass"
 PLAYER, GRID, QUIZ = "player = load_widget", "grid = load_widget", "quiz = load_widget"
 TIMES = "show_times(time_passes())"
-TRAINED = (MODELS / "target" / "model.safetensors").exists()
-needs_weights = pytest.mark.skipif(not TRAINED, reason="trained weights: not in this checkout")
 
 
 def test_run_all_reaches_the_last_cell(lesson, untouched):
@@ -54,7 +50,6 @@ def answer_of_the_kernel(player):
     return form.locator(".sd-live").inner_text()
 
 
-@needs_weights
 def test_a_text_of_ones_own_is_written_by_the_kernel(lesson, untouched):
     player = lesson.widget(untouched, PLAYER)
     own = player.get_by_label("Or begin a text of your own")
@@ -100,7 +95,6 @@ def test_the_quiz_gives_its_reasons(lesson, untouched):
     assert "✓ Right." in quiz.inner_text()
 
 
-@needs_weights
 def test_the_times_have_their_alt_text(lesson, untouched):
     cell = untouched.scroll_to(lesson.place(TIMES))
     assert "reference machine" in cell.locator("img").get_attribute("alt")
@@ -110,7 +104,7 @@ def test_axe_finds_nothing(lesson, untouched):
     found = {}
     for theme in THEMES:
         untouched.theme(theme)
-        for text in (PLAYER, GRID, QUIZ, *([TIMES] if TRAINED else [])):
+        for text in (PLAYER, GRID, QUIZ, TIMES):
             place = lesson.place(text)
             untouched.scroll_to(place).locator("img, .sd-widget").first.wait_for()
             selector = f".jp-Cell[data-windowed-list-index='{place}'] .jp-OutputArea-output"
@@ -121,7 +115,6 @@ def test_axe_finds_nothing(lesson, untouched):
     assert found == {}
 
 
-@needs_weights
 def test_a_solved_lesson_gets_all_points_and_runs_the_trained_pair(lesson, browser, solved):
     notebook = lesson.lab.open(browser, solved)
     notebook.run_all()

@@ -15,18 +15,6 @@ from tiny_model import write_model
 from specdec.model import MODELS, load_model
 from specdec.tokenizer import Tokenizer
 
-TRAINED = (MODELS / "target" / "model.safetensors").exists()
-# Weights that are good enough are not in the repository yet; see training/RESULTS.md.
-collect_ignore = [] if TRAINED else ["test_engines.py"]
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out what needs the trained pair while its weights are missing."""
-    needing = [i for i in items if i.get_closest_marker("trained_pair")] if not TRAINED else []
-    if needing:
-        config.hook.pytest_deselected(items=needing)
-        items[:] = [i for i in items if i not in needing]
-
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory):

@@ -65,7 +65,6 @@ def test_is_greedy_tells_a_changed_token(tiny):
     assert not differs_beyond_a_tie(tiny, PROMPT, tokens, tokens)
 
 
-@pytest.mark.trained_pair
 def test_the_shipped_pair_in_float64_over_3000_tokens(prompts):
     """By one uncached pass over each text; a text is greedy if and only if each row agrees."""
     target, draft = (load_model(name, np.float64) for name in ("target", "draft_distilled"))
@@ -79,7 +78,6 @@ def test_the_shipped_pair_in_float64_over_3000_tokens(prompts):
     assert total.accepted > total.rounds / 2  # the draft is of use
 
 
-@pytest.mark.trained_pair
 def test_the_shipped_pair_in_float32(prompts):
     target, draft = load_model("target"), load_model("draft_distilled")
     for prompt in prompts[:3]:
@@ -87,7 +85,6 @@ def test_the_shipped_pair_in_float32(prompts):
         assert not differs_beyond_a_tie(target, prompt, greedy(target, prompt, 100), tokens)
 
 
-@pytest.mark.trained_pair
 def test_training_did_something(prompts):
     """The trained target finds the held-out text likelier than chance, by far."""
     target = load_model("target")

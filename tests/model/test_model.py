@@ -259,7 +259,6 @@ def test_random_tensors_are_reproducible(tiny_folder):
         np.testing.assert_array_equal(tensors[name], value)
 
 
-@pytest.mark.trained_pair
 def test_shipped_models():
     assert shipped_models() == ["draft", "draft_distilled", "target"]
     files = [path for path in MODELS.rglob("*") if path.is_file()]
@@ -284,7 +283,6 @@ print(psutil.Process().memory_info().rss / 1024**2)
 """
 
 
-@pytest.mark.trained_pair
 def test_memory_of_a_process_with_the_pair():
     done = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True

@@ -9,7 +9,6 @@ from specdec.reference.lesson_03 import speculative_sample
 from specdec.trained.sampled import common_length, logits_along, next_logits, on_real_pair
 
 
-@pytest.mark.trained_pair
 def test_a_text_that_grows_and_is_cut_back_gives_the_models_own_logits():
     model = load_model("draft", dtype=np.float64)
     logits = next_logits(model)
@@ -23,13 +22,11 @@ def test_a_text_that_grows_and_is_cut_back_gives_the_models_own_logits():
     assert np.allclose(logits([3]), model(np.array([[3]]))[0, -1], rtol=0, atol=1e-10)
 
 
-@pytest.mark.trained_pair
 def test_an_empty_text_is_refused():
     with pytest.raises(ValueError, match="at least one token"):
         next_logits(load_model("draft"))([])
 
 
-@pytest.mark.trained_pair
 def test_the_rows_along_a_text_are_those_before_each_token():
     model = load_model("draft", dtype=np.float64)
     prompt, token_ids = [4, 9, 2], [7, 7, 1, 3]
@@ -40,7 +37,6 @@ def test_the_rows_along_a_text_are_those_before_each_token():
         assert np.allclose(row, logits(prompt + token_ids[:i]), rtol=0, atol=1e-10)
 
 
-@pytest.mark.trained_pair
 def test_a_sampler_writes_with_the_shipped_pair():
     run = on_real_pair(speculative_sample, "It was a dark morning", 6, 2, temperature=0)
     assert run.text.startswith("It was a dark morning")
