@@ -142,7 +142,7 @@ def lesson_files(course, lesson):
 
 
 def gradebook_points(course, lesson):
-    """Return {student: (points, max_points, by hand)}.
+    """Return {student: (points, max_points, by hand, late penalty)}.
 
     The points are those of the checks, with what a person has changed there. What only a person
     gives (a project) is kept apart: by hand is a text such as "6 of 8", or "" where there is none.
@@ -154,7 +154,10 @@ def gradebook_points(course, lesson):
         except MissingEntry:
             return {}
         cells = {cell.id for notebook in notebooks for cell in hand_graded(notebook)}
-        return {item.student_id: points_of(item, cells) for item in submissions}
+        return {
+            item.student_id: (*points_of(item, cells), whole(item.late_submission_penalty))
+            for item in submissions
+        }
 
 
 def hand_graded(notebook):

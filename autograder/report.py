@@ -90,10 +90,15 @@ def print_class(lesson, lines):
     apart = any(line.by_hand for line in lines)
     if apart:
         table.add_column("by hand", justify="right", no_wrap=True)
+    late = any(line.penalty for line in lines)
+    if late:
+        table.add_column("late", justify="right", no_wrap=True)
     table.add_column("lost at")
     for line in lines:
-        hand = [Text(line.by_hand)] if apart else []
-        table.add_row(Text(line.student), *_points(line), *hand, Text(_lost(line.result)))
+        hand = [line.by_hand] if apart else []
+        penalty = [f"−{line.penalty}" if line.penalty else ""] if late else []
+        more = map(Text, [*hand, *penalty, _lost(line.result)])
+        table.add_row(Text(line.student), *_points(line), *more)
     console.print(table)
     for line in lines:
         for problem in line.result.problems:

@@ -122,9 +122,7 @@ def test_odd_but_right_answers_get_full_points(bench, layer):
 def test_an_earlier_mistake_costs_only_its_own_points(bench, broken, code):
     answers = worked_answers(bench.source) | {broken: code}
     cells = bench.grade(Notebook(with_answers(bench.released, answers))).cells
-    lost = {
-        cell.grade_id for cell in cells if cell.points < cell.max_points and not cell.by_hand
-    }
+    lost = {cell.grade_id for cell in cells if cell.points < cell.max_points and not cell.by_hand}
     assert lost
     assert lost <= set(own_tests(bench.source)[broken])
 

@@ -202,7 +202,6 @@ def test_the_recorded_ticks_are_whole():
     assert traces("draft") != traces("draft_distilled")
 
 
-@pytest.mark.trained_pair
 def test_the_recorded_ticks_fit_the_shipped_weights():
     """One text: a draft guesses right where the record says so, near ties aside."""
     from tools.record_ticks import greedy, prompts, ticks
@@ -253,7 +252,6 @@ def test_the_controller_learns_what_it_is_shown():
     assert k == 1
 
 
-@pytest.mark.trained_pair
 def test_the_stopwatch_measures_every_batch():
     rows = measure_batches(2, [1, 2])
     assert [row[0] for row in rows] == [1, 2]
