@@ -78,6 +78,7 @@ c.Course.text = "course/{lesson}.py"
 c.Course.build_source = ["{python}", "-m", "tools.build", "source", "{lesson}"]
 c.Course.metadata_key = "specdec"
 c.Course.results = f"{classroom}/results"
+c.Course.term_folder = f"{classroom}/term"
 c.Course.grades_file = f"{classroom}/grades.csv"
 c.Course.sample_class = f"{classroom}/sample_class"
 c.Course.demo_lesson = "01_draft_and_verify"

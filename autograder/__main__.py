@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 
 from autograder.errors import GradingError
+from autograder.term_commands import add_term_commands, show_changes
 
 EXAMPLES = """examples:
   autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb
   autograder grade 01_draft_and_verify
   autograder grade 01 --jobs 4
   autograder grade 01 --student ada --force
+  autograder collect 01 submissions.zip --roster grades.csv
+  autograder report 01
   autograder repair 01
   autograder demo
 """
@@ -53,6 +56,9 @@ def build_parser():
     grade.add_argument(
         "--jobs", metavar="N", type=_jobs, help="grade N at the same time (default: one a core)"
     )
+    grade.add_argument(
+        "--dry-run", action="store_true", help="write nothing, show who would gain or lose"
+    )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
         "--unsafe-no-sandbox",
@@ -85,6 +91,7 @@ def build_parser():
         "demo (default: a temporary folder)",
     )
     demo.set_defaults(run=run_demo)
+    add_term_commands(commands)
     return parser
 
 
@@ -131,6 +138,8 @@ def run_grade(args):
     )
     if options.unsafe:
         warn_unsafe()
+    if args.dry_run:
+        return show_changes(course, lesson, options)
     with progress() as say:
         lines, grades = grade(course, lesson, options, say)
     print_class(lesson, lines)

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 
 from nbgrader import utils
 
-from autograder import engine, grading
+from autograder import engine, grading, roster, versions, voids
+from autograder.backup import backup
 from autograder.check import plain
 from autograder.engine import sandbox
 from autograder.errors import GradingError
 from autograder.feedback import settings_of
 from autograder.gradebook import GradeWriter
+from autograder.lateness import deadlines
 from autograder.lock import only_one
 from autograder.results import Problem, Result
 from autograder.staging import read_hand_in, stage
@@ -39,6 +41,7 @@ class Graded:
     fresh: bool
     points: float | None = None  # from the gradebook, marks by hand included
     max_points: float | None = None
+    penalty: float = 0  # taken off for being late
 
 
 @dataclass
@@ -67,9 +70,10 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
     options = options or Options()
     students = students_of(course, lesson, options.student)
     if not options.unsafe:
-        _look_for_sandbox()
+        look_for_sandbox()
     jobs = min(options.jobs or os.cpu_count() or 1, len(students))
     with only_one(course.root / course.results / "grading.lock"), Workers(jobs) as workers:
+        backup(course)
         common = {
             **course.engine_options(lesson),
             "sandbox": "off" if options.unsafe else "required",
@@ -79,14 +83,16 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
         with grading.log_to(course.results_folder(lesson) / "nbgrader.log"):
             released = grading.register(course, lesson)
             _refuse_without_sandbox(ready())
+            roster.enter(course, roster.load(course))
             with GradeWriter(course, lesson, grading.LOGGER) as writer:
-                batch = _Batch(course, lesson, released, options, writer, common)
+                batch = Batch(course, lesson, released, options, writer, common)
                 lines = batch.run(students, workers, progress)
             _add_gradebook_points(course, lesson, lines)
             return lines, grading.export(course)
 
 
-def _look_for_sandbox():
+def look_for_sandbox():
+    """Refuse at once where it can be seen that there is no sandbox."""
     try:
         sandbox.refuse_early()
     except engine.SandboxUnavailable as error:
@@ -122,7 +128,7 @@ def students_of(course, lesson, student=None):
     return names
 
 
-class _Batch:
+class Batch:
     """What is the same for all hand-ins of one run."""
 
     def __init__(self, course, lesson, released, options, writer, common):
@@ -136,7 +142,12 @@ class _Batch:
             "source": json.dumps(read_source(course.source_notebook(lesson))),
             "released": json.dumps(released),
         }
+        texts = self.common["source"], self.common["released"]
+        self.versions = versions.Versions(course, lesson, *texts, versions.fingerprint(released))
+        self.void = voids.voided(course, lesson)
+        self.deadlines = deadlines(course, lesson)
         settled = [self.common[name] for name in ("source", "released", "limits", "sandbox")]
+        settled += [self.void] if self.void else []
         self.lesson_digest = hashlib.sha256(json.dumps(settled).encode())
         self.finishing = grading.finishing_parts(course)
         self.page_settings = settings_of(course.config)
@@ -147,11 +158,15 @@ class _Batch:
         """Return the students' Graded lines, in their order."""
         self.writer.add_students(students)
         self.in_gradebook = self.writer.graded()
+        self.writer.void(self.void)
+        self.versions.keep()
         shutil.rmtree(self.parts, ignore_errors=True)
         for student, outcome in workers.do("grade", self._tasks(students)):
             hand_in, digest = self.waiting.pop(student)
             self.lines[student] = self._finish(hand_in, digest, outcome)
             progress(len(self.lines), len(students), student)
+        for student in self.writer.apply_deadlines(*self.deadlines):
+            self._page(student).unlink(missing_ok=True)
         if self.options.feedback:
             self._write_feedback(students, workers)
         shutil.rmtree(self.parts, ignore_errors=True)
@@ -162,7 +177,9 @@ class _Batch:
         for student in students:
             try:
                 hand_in = read_hand_in(self.course, self.lesson, student)
-                digest = self._digest(hand_in)
+                version, source, released, problems = self.versions.find(hand_in.notebook.node)
+                hand_in.notebook.problems += problems
+                digest = self._digest(hand_in, source)
             except GradingError as error:
                 self.lines[student] = self._without_points(student, error)
                 continue
@@ -175,8 +192,10 @@ class _Batch:
                 continue
             self.waiting[student] = hand_in, digest
             node = hand_in.notebook.node
+            hand_in.made_with = self.versions.made_with(node, version, source)
             hand_in.notebook.node = None  # the worker has it; hundreds need not stay here
-            yield student, {**self.common, "submitted": node, "files": str(hand_in.folder)}
+            own = {"source": source, "released": released, "submitted": node}
+            yield student, {**self.common, **own, "files": str(hand_in.folder)}
 
     def _without_points(self, student, error):
         message = str(error).replace(f"{self.course.root}{os.sep}", "")
@@ -196,12 +215,12 @@ class _Batch:
             return self._without_points(student, GradingError(outcome["error"], outcome["kind"]))
         graded = engine.Result.from_dict(plain(outcome))
         result = Result.from_engine(self.lesson, graded, hand_in.notebook.problems)
-        graded.problems = result.problems
+        graded.problems = [*result.problems, *voids.apply(result, self.void)]
         try:
             self._write(hand_in, graded)
         except Exception as error:  # one student's must not stop the others
             return self._unexpected(student, "its grades could not be written", error)
-        self._record(student, digest, result)
+        self._record(student, digest, result, hand_in.made_with)
         return Graded(student, result, fresh=True)
 
     # -- writing --------------------------------------------------------------------------------
@@ -263,9 +282,11 @@ class _Batch:
 
     # -- records --------------------------------------------------------------------------------
 
-    def _digest(self, hand_in):
+    def _digest(self, hand_in, source):
         """Return what identifies this hand-in, graded against this source with these settings."""
         total = self.lesson_digest.copy()
+        if source is not self.common["source"]:
+            total.update(source.encode())
         for part in (hand_in.notebook.node, hand_in.path.name):
             total.update(json.dumps(part, sort_keys=True).encode())
         for file in hand_in.extras:
@@ -290,11 +311,11 @@ class _Batch:
             pass  # no record, or one of another version: grade again
         return None
 
-    def _record(self, student, digest, result):
+    def _record(self, student, digest, result, made_with):
         target = self._record_file(student)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_suffix(".part")
-        record = {"digest": digest, "result": result.as_dict()}
+        record = {"digest": digest, "made_with": made_with, "result": result.as_dict()}
         part.write_text(json.dumps(record, indent=1), encoding="utf-8")
         _reached("recording")
         os.replace(part, target)
@@ -319,7 +340,7 @@ def _add_gradebook_points(course, lesson, lines):
     for line in lines:
         if line.student not in known:
             continue
-        line.points, line.max_points = known[line.student]
+        line.points, line.max_points, line.penalty = known[line.student]
         if line.result.ungraded and line.points:
             message = f"the gradebook keeps {line.points} points from an earlier hand-in"
             line.result.problems.append(Problem("earlier_grade", message))

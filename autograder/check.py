@@ -8,10 +8,12 @@ from autograder import engine, grading
 from autograder.errors import GradingError
 from autograder.results import Problem, Result
 from autograder.submissions import lesson_of, read_notebook, read_source
+from autograder.versions import fingerprint, stamp_of
 
 UNPROTECTED = (
     "It was run without a sandbox, as your own notebook. Do not check the work of others this way."
 )
+OLD_COPY = "it is a copy of another version of the lesson; today's tests were run"
 
 
 def check(course, path):
@@ -24,6 +26,9 @@ def check(course, path):
         notebook = read_notebook(path)
         lesson = lesson_of(notebook, path, course)
         bench = Bench(course, lesson)
+        stamp = stamp_of(notebook.node, course.metadata_key)
+        if stamp not in ("", fingerprint(bench.released)):
+            notebook.problems.append(Problem("version", OLD_COPY))
         try:
             return bench.grade(notebook)
         except engine.SandboxUnavailable as error:

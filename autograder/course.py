@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
-from traitlets import List, Unicode
+from traitlets import Enum, List, Unicode
 from traitlets.config import Configurable, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
 
@@ -39,6 +39,15 @@ class Course(Configurable):
     ).tag(config=True)
     results = Unicode("results", help="Folder for the outcome of each submission.").tag(config=True)
     grades_file = Unicode("grades.csv", help="The exported grades.").tag(config=True)
+    term_folder = Unicode(
+        "term", help="Folder for the roster, deadlines, backups and earlier hand-ins."
+    ).tag(config=True)
+    old_copies = Enum(
+        ["own", "today"],
+        default_value="own",
+        help="Whether a copy of an earlier version of a lesson is graded by the tests it was "
+        "written for, where they are kept, or by today's.",
+    ).tag(config=True)
     sample_class = Unicode("", help="Recipes of the class that `demo` grades.").tag(config=True)
     demo_lesson = Unicode("", help="The lesson that `demo` grades.").tag(config=True)
 
@@ -193,6 +202,11 @@ class Course(Configurable):
         start = "sqlite:///"
         url = self.gradebook_url
         return Path(url.removeprefix(start)) if url.startswith(start) else None
+
+    @property
+    def term(self):
+        """Return the folder of what belongs to this term's class."""
+        return self.root / self.term_folder
 
     def results_folder(self, lesson):
         return self.root / self.results / lesson

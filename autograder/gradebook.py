@@ -31,7 +31,7 @@ class GradeWriter:
         self.book.db().expire_on_commit = False
         self.notebook = self.book.find_notebook(self.lesson, self.lesson)
         self.assignment = self.book.find_assignment(self.lesson)
-        self.students, self.known = {}, self.graded()
+        self.students, self.known, self.voided = {}, self.graded(), {}
         kinds = (self.notebook.grade_cells, self.notebook.solution_cells, self.notebook.task_cells)
         self.names = {cell.id: cell.name for cells in kinds for cell in cells}
         self.checksums = {cell.name: cell.checksum for cell in self.notebook.source_cells}
@@ -48,6 +48,14 @@ class GradeWriter:
         for student in students:
             if student not in self.students:
                 self.students[student] = self.book.add_student(student)
+
+    def void(self, marks):
+        """Let tests count no more; marks is what voids.voided returns."""
+        self.voided = marks
+        for cell in self.notebook.grade_cells:
+            if marks.get(cell.name) == "nobody":
+                cell.max_score = 0
+        self.book.db().commit()
 
     def graded(self):
         """Return the names of the students whose submission is in the gradebook."""
@@ -75,6 +83,29 @@ class GradeWriter:
         except BaseException:
             session.rollback()
             raise
+
+    def apply_deadlines(self, due, extended):
+        """Set when the lesson is due, and for whom later; return whose penalty changed by it.
+
+        due       a time in UTC without a zone, or None to leave due date and extensions alone
+        extended  {student: such a time}
+        """
+        session, changed = self.book.db(), []
+        if due is not None:
+            self.assignment.duedate = due
+        if self.assignment.duedate is None:
+            return changed
+        for submission in self.book.assignment_submissions(self.lesson):
+            if due is not None:
+                until = extended.get(submission.student_id)
+                submission.extension = until - due if until else None
+            for notebook in submission.notebooks:
+                before = notebook.late_submission_penalty
+                self._store_penalty(session, notebook, submission.student_id)
+                if notebook.late_submission_penalty != before:
+                    changed.append(submission.student_id)
+        session.commit()
+        return changed
 
     def feedback_data(self, student):
         """Return what nbgrader's GetGrades would put into a notebook, as plain data."""
@@ -130,7 +161,10 @@ class GradeWriter:
         for grade in notebook.grades:
             cell = cells.get(self.names[grade.cell_id])
             if cell is not None and utils.is_grade(cell):
-                grade.auto_score, _ = utils.determine_grade(cell, self.log)
+                grade.auto_score, most = utils.determine_grade(cell, self.log)
+                counts = self.voided.get(self.names[grade.cell_id])
+                if counts:
+                    grade.auto_score = most if counts == "everyone" else 0
                 by_hand = grade.manual_score is not None
                 grade.needs_manual_grade = by_hand or grade.auto_score is None
         for comment in notebook.comments:

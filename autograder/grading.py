@@ -142,13 +142,20 @@ def lesson_files(course, lesson):
 
 
 def gradebook_points(course, lesson):
-    """Return {student: (points, max_points)}, marks by hand included."""
+    """Return {student: (points, max_points, late penalty)}, marks by hand included."""
     with Gradebook(course.gradebook_url, course.directory("").course_id) as gradebook:
         try:
             submissions = gradebook.assignment_submissions(lesson)
         except MissingEntry:
             return {}
-        return {item.student_id: (whole(item.score), whole(item.max_score)) for item in submissions}
+        return {
+            item.student_id: (
+                whole(item.score),
+                whole(item.max_score),
+                whole(item.late_submission_penalty),
+            )
+            for item in submissions
+        }
 
 
 def export(course):

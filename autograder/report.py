@@ -80,9 +80,13 @@ def print_class(lesson, lines):
     table.add_column("student")
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("of", justify="right", no_wrap=True)
+    late = any(line.penalty for line in lines)
+    if late:
+        table.add_column("late", justify="right", no_wrap=True)
     table.add_column("lost at")
     for line in lines:
-        table.add_row(Text(line.student), *_points(line), Text(_lost(line.result)))
+        penalty = [f"−{line.penalty}" if line.penalty else ""] if late else []
+        table.add_row(Text(line.student), *_points(line), *penalty, Text(_lost(line.result)))
     console.print(table)
     for line in lines:
         for problem in line.result.problems:

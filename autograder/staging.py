@@ -29,13 +29,15 @@ IGNORED_FOLDERS = ("__MACOSX", "__pycache__")
 class HandIn:
     """One student's readable hand-in for a lesson.
 
-    extras  the plain files beside the notebook that go along, such as the time stamp
+    extras     the plain files beside the notebook that go along, such as the time stamp
+    made_with  what its result is stamped with, see Versions.made_with
     """
 
     student: str
     path: Path
     notebook: Notebook
     extras: list[Path] = field(default_factory=list)
+    made_with: dict = field(default_factory=dict)
 
     @property
     def folder(self):

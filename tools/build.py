@@ -23,6 +23,8 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder import environment
+from autograder.versions import fingerprint
 from tools.course import (
     ANSWERS,
     PROGRESS,
@@ -33,7 +35,6 @@ from tools.course import (
     answers_file,
     checks_file,
     find_slug,
-    fingerprint,
     lesson_slugs,
     read_lesson,
     source_notebook,
@@ -73,6 +74,7 @@ def release(lesson: Lesson):
         path = lesson_path(lesson.slug, Path(scratch) / "release")
         notebook = nbformat.read(path, as_version=4)
     notebook.metadata["specdec"]["built"] = fingerprint(notebook)
+    notebook.metadata["specdec"]["environment"] = environment.digest(ROOT)
     return notebook
 
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import hashlib
 import json
 import re
 from dataclasses import dataclass, field
@@ -538,12 +537,6 @@ def checks_file(lesson: Lesson) -> list[dict]:
         for cell in expand(lesson, worked=False)
         if cell.metadata.get("nbgrader", {}).get("grade")
     ]
-
-
-def fingerprint(notebook) -> str:
-    """Return a digest of what a learner can change: each cell's kind, source and outputs."""
-    cells = [(c.cell_type, c.source, c.get("outputs", [])) for c in notebook.cells]
-    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def write_notebook(notebook, path: Path) -> None:

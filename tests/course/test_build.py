@@ -4,12 +4,12 @@ import nbformat
 import pytest
 
 from autograder.release import stub_for
+from autograder.versions import fingerprint
 from tools import build
 from tools.course import (
     CourseError,
     answers_file,
     find_slug,
-    fingerprint,
     read_lesson,
     strip_markers,
     with_solution_markers,

@@ -558,14 +558,14 @@ def test_debug_shows_where_an_unexpected_error_comes_from(classroom, command):
 def test_an_error_at_one_students_grades_stops_nobody(classroom, monkeypatch, capsys):
     from autograder import batch
 
-    write = batch._Batch._write
+    write = batch.Batch._write
 
     def fails(self, hand_in, graded):
         if hand_in.student == "half":
             raise KeyError("inside")
         write(self, hand_in, graded)
 
-    monkeypatch.setattr(batch._Batch, "_write", fails)
+    monkeypatch.setattr(batch.Batch, "_write", fails)
     assert main(["grade", LESSON, "--force"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "half: its grades could not be written: KeyError" in text
