@@ -1,8 +1,8 @@
 """Known wrong answers lose points and hear why; odd ones that are right get everything.
 
 They go through the released notebook and the grading path, many answers to a notebook: a wrong
-answer must not cost another its points, which is itself part of what is tested. Here one notebook of
-each kind and lesson does, with SOAK=1 (`make soak`) all; tests/course/test_known_answers.py runs
+answer must not cost another its points, which is itself part of what is tested. Here one notebook
+of each kind and lesson does, with SOAK=1 (`make soak`) all; tests/course/test_known_answers.py runs
 every answer without the engine.
 """
 
