@@ -271,9 +271,9 @@ class _Command:
         parts = ["--dev", "/dev", "--proc", "/proc"]
         size = str(64 << 20)
         parts += [*self._parents(HOME), "--perms", "1777", "--size", size, "--tmpfs", HOME]
-        if "/tmp" not in self.parents:
-            parts += ["--symlink", HOME, "/tmp"]
-        parts += [*self._parents("/var/tmp"), "--symlink", HOME, "/var/tmp"]
+        for folder in ("/tmp", "/var/tmp"):  # an environment may lie below one of them
+            if folder not in self.parents:
+                parts += [*self._parents(folder), "--symlink", HOME, folder]
         return parts + self._font_list()
 
     def _font_list(self):
