@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
@@ -401,6 +402,15 @@ def test_check_names_an_interpreter_that_can_not_be_read(refusal, monkeypatch):
     session = sandbox.Session(None, ours.detach(), None)
     monkeypatch.setattr(sandbox.Sandbox, "start", lambda self: session)
     assert "Python does not run in it" in refusal("").cause
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp"])
+def test_an_environment_may_lie_below_a_temporary_folder(needs_sandbox, monkeypatch, place):
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        os.chmod(folder, 0o755)
+        folders = [*sandbox._site_folders(), folder]
+        monkeypatch.setattr(sandbox, "_site_folders", lambda: folders)
+        sandbox.check()
 
 
 def test_two_threads_can_grade_at_once(graded):
