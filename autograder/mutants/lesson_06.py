@@ -27,13 +27,13 @@ FIDELITY = _wrong_by_edits(
     RIGHT_FIDELITY,
     ("counts instead of a share", r"counts the rows that agree", (").mean())", ").sum())")),
     (
-        "the favorites of columns",
-        r"favorite of each column",
+        "the favourites of columns",
+        r"favourite of each column",
         (RETURNED, "float((draft_logits.argmax(axis=0) == target_logits.argmax(axis=0)).mean())"),
     ),
     (
-        "one favorite for all rows",
-        r"all rows together get one favorite",
+        "one favourite for all rows",
+        r"all rows together get one favourite",
         (RETURNED, "float(draft_logits.argmax() == target_logits.argmax())"),
     ),
     (

@@ -30,11 +30,11 @@ FIDELITY_MISTAKES = [
         lambda a, b: int(_agree(a, b).sum()),
     ),
     Mistake(
-        "the favorite of each column is taken, not of each row. The tokens lie along axis 1.",
+        "the favourite of each column is taken, not of each row. The tokens lie along axis 1.",
         lambda a, b: float((a.argmax(0) == b.argmax(0)).mean()),
     ),
     Mistake(
-        "all rows together get one favorite. Each row has its own: use argmax with axis=1.",
+        "all rows together get one favourite. Each row has its own: use argmax with axis=1.",
         lambda a, b: float(a.argmax() == b.argmax()),
     ),
     Mistake(
@@ -46,7 +46,7 @@ FIDELITY_MISTAKES = [
         lambda a, b: float((a.max(1) == b.max(1)).mean()),
     ),
     Mistake(
-        "equal logits are counted. Only each row's favorite token matters.",
+        "equal logits are counted. Only each row's favourite token matters.",
         lambda a, b: float((a == b).mean()),
     ),
     Mistake(
@@ -54,7 +54,7 @@ FIDELITY_MISTAKES = [
         lambda a, b: float(1 - _agree(a, b).mean()),
     ),
     Mistake(
-        "of equal logits the last one is taken for the favorite. Take the smallest id.",
+        "of equal logits the last one is taken for the favourite. Take the smallest id.",
         lambda a, b: float(
             (a[:, ::-1].argmax(1) == b[:, ::-1].argmax(1)).mean()  # counted from the right
         ),
@@ -85,7 +85,7 @@ FIDELITY_CASES = [
 
 
 def check_fidelity(fidelity, cases=FIDELITY_CASES) -> None:
-    """Check the share of rows with the same favorite, and the errors."""
+    """Check the share of rows with the same favourite, and the errors."""
     run_cases(
         "fidelity",
         fidelity,

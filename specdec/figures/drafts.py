@@ -23,7 +23,7 @@ def limits_figure(rows, goal: float | None = None) -> plt.Figure:
         ax.plot([min(values), max(values)], [-place, -place], color=GREY, linewidth=1)
         for (_, _, colour, mark), value in zip(STAGES, values, strict=True):
             ax.plot(value, -place, mark, color=colour, markersize=8, markeredgecolor=GREY)
-        ax.text(max(values) + 0.06, -place, f"{row['ratio']:.2f}×", color=GREY, va="center")
+        ax.text(max(values) + 0.06, -place, f"clock {row['ratio']:.2f}×", color=GREY, va="center")
     ax.set_yticks([-place for place in range(len(rows))],
                   [f"{row['draft']}, k = {row['k']}" for row in rows])  # fmt: skip
     ax.axvline(1, color=GREY, linestyle=":", linewidth=1)

@@ -10,11 +10,11 @@ import numpy as np
 
 
 def fidelity(draft_logits, target_logits):
-    """Return the share of rows in which draft and target have the same favorite token.
+    """Return the share of rows in which draft and target have the same favourite token.
 
     draft_logits, target_logits  arrays (T, V): a row of logits for each place of a text
 
-    The favorite of a row is the token with its largest logit; of equals, the smallest id. The two
+    The favourite of a row is the token with its largest logit; of equals, the smallest id. The two
     models' logits need not be on one scale. Returns a number from 0 to 1: at the places where it
     is measured, the chance that a greedy draft's guess is accepted.
     Raises ValueError when the shapes differ, are not (T, V), or T is 0.
