@@ -16,9 +16,7 @@ def slider(explorer, name):
 
 
 def test_run_all_reaches_the_last_cell(lesson, untouched):
-    last = lesson.place("show_progress")
-    output = untouched.scroll_to(last).locator(".jp-OutputArea").inner_text()
-    assert "0 of 20 points pass their visible checks" in output
+    assert "0 of 20 points pass their visible checks" in lesson.output(untouched, "show_progress")
     assert (untouched.foreign, untouched.errors) == ([], [])
 
 
@@ -27,7 +25,7 @@ def test_the_prediction_locks_the_explorer_and_gives_nothing_away(lesson, browse
     notebook.run_all()
     explorer = lesson.widget(notebook, DRAFTS)
     assert "Locked" in sentence(explorer)
-    assert "best k:        None" in notebook.scroll_to(lesson.place("drafts.best_k")).inner_text()
+    assert "best k:        None" in lesson.output(notebook, "drafts.best_k")
     explorer = lesson.widget(notebook, DRAFTS)
     commit(explorer, "A")
     assert "Not this time" in explorer.inner_text()

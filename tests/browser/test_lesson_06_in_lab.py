@@ -19,8 +19,7 @@ def place_winners(race, drafts=PLACED):
 
 
 def test_run_all_reaches_the_last_cell(lesson, untouched):
-    output = untouched.scroll_to(lesson.place("show_progress")).locator(".jp-OutputArea")
-    assert "0 of 20 points pass their visible checks" in output.inner_text()
+    assert "0 of 20 points pass their visible checks" in lesson.output(untouched, "show_progress")
     assert (untouched.foreign, untouched.errors) == ([], [])
 
 
@@ -29,7 +28,7 @@ def test_the_race_is_locked_and_then_played_by_mouse_and_keyboard(lesson, browse
     notebook.run_all()
     race = lesson.widget(notebook, RACE)
     assert sentence(race).startswith("Locked: ")
-    assert "None" in notebook.scroll_to(lesson.place("race.alpha")).inner_text()
+    assert "None" in lesson.output(notebook, "race.alpha")
     race = lesson.widget(notebook, RACE)
     place_winners(race)
     assert race.locator(".sd-place-verdict:visible").count() == 3
