@@ -1,6 +1,7 @@
 """A lesson as a student meets it, in the course's own JupyterLab; shared by the lessons' tests."""
 
 import contextlib
+import re
 
 import nbformat
 from lab import PAGE_LIMIT_MS, CourseLab
@@ -69,6 +70,17 @@ def commit(lane, letter="B"):
     """Answer a lane's question with the mouse."""
     lane.locator(f"input[value={letter}]").check()
     lane.get_by_role("button", name="Show what happens").click()
+
+
+def answer_quiz(notebook, quiz):
+    """Answer question 1 with the mouse and 2 by keyboard alone; return the two verdicts."""
+    quiz.locator("input[value=A]").first.check()
+    quiz.get_by_role("button", name="Check").first.click()
+    quiz.locator("input[value=A]").nth(1).focus()
+    notebook.page.keyboard.press("ArrowDown")
+    quiz.get_by_role("button", name="Check").first.focus()  # question 1's is now named otherwise
+    notebook.page.keyboard.press("Enter")
+    return re.findall(r"Right\.|Not this time", quiz.inner_text())
 
 
 def toolbar(notebook):

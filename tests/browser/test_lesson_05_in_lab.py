@@ -2,7 +2,7 @@
 
 import pytest
 from lab import THEMES, axe_violations
-from lesson_in_lab import MODEL_ERROR, commit, sentence
+from lesson_in_lab import MODEL_ERROR, answer_quiz, commit, sentence
 
 pytestmark = pytest.mark.browser
 
@@ -61,6 +61,10 @@ def test_the_second_explorer_answers_from_which_batch_it_loses(lesson, browser, 
 def test_figures_have_their_alt_text(lesson, untouched):
     cell = untouched.scroll_to(lesson.place(FIGURE))
     assert "boxes where the draft guesses right" in cell.locator("img").get_attribute("alt")
+
+
+def test_the_quiz_answers_by_mouse_and_by_keyboard(lesson, untouched):
+    assert answer_quiz(untouched, lesson.widget(untouched, QUIZ)) == ["Right.", "Not this time"]
 
 
 def test_axe_finds_nothing(lesson, untouched):

@@ -2,7 +2,7 @@
 
 import pytest
 from lab import THEMES, axe_violations
-from lesson_in_lab import MODEL_ERROR, sentence
+from lesson_in_lab import MODEL_ERROR, answer_quiz, sentence
 
 pytestmark = pytest.mark.browser
 
@@ -43,6 +43,10 @@ def test_the_race_is_locked_and_then_played_by_mouse_and_keyboard(lesson, browse
         notebook.page.keyboard.type("ddxab")
         assert notebook.cell_count() == cells
     notebook.close()
+
+
+def test_the_quiz_answers_by_mouse_and_by_keyboard(lesson, untouched):
+    assert answer_quiz(untouched, lesson.widget(untouched, QUIZ)) == ["Not this time", "Right."]
 
 
 def test_axe_finds_nothing(lesson, untouched):
