@@ -152,6 +152,7 @@ class _Grading:
         self.done = []  # steps to replay after a restart
         self.outcomes = {}
         self.restarts = 0
+        self.tested = False  # whether a test ran in the process that is there now
         self.processes = None
 
     def run(self):
@@ -179,12 +180,11 @@ class _Grading:
     # -- running --------------------------------------------------------------------------------
 
     def _step(self, step, number):
-        seconds = self.limits.test if step.kind == "test" else self.limits.cell
-        left = self.deadline - time.monotonic()
-        if left <= 0 or self.restarts > self.limits.restarts:
-            status, answer = ("out_of_time" if left <= 0 else "given_up"), None
-        else:
-            status, answer = self._attempt(step, number, min(seconds, left))
+        tested = self.tested
+        status, answer = self._attempt(step, number)
+        if tested and status in ("crashed", "forged"):
+            # A thread that an earlier test started may have done it: once more without that test.
+            status, answer = self._attempt(step, number)
         if step.kind == "test":
             self.outcomes[id(step.place)] = self._judge(step.place, status, answer)
         elif step.kind == "student":
@@ -206,10 +206,20 @@ class _Grading:
                 "the test was run after it.",
             )
 
-    def _attempt(self, step, number, seconds):
-        """Run one step; return ("ok", answer), or ("timeout" | "crashed" | "forged", None)."""
+    def _attempt(self, step, number):
+        """Run one step; return ("ok", answer), or (why not, None).
+
+        Why not: "out_of_time", "given_up", "timeout", "crashed" or "forged".
+        """
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            return "out_of_time", None
+        if self.restarts > self.limits.restarts:
+            return "given_up", None
+        seconds = self.limits.test if step.kind == "test" else self.limits.cell
+        self.tested = self.tested or step.kind == "test"
         try:
-            answer = self.processes.command(self._command(step, number), seconds)
+            answer = self.processes.command(self._command(step, number), min(seconds, left))
         except OutOfTime:
             status = "timeout"
         except TesterDied:
@@ -232,6 +242,7 @@ class _Grading:
     def _restart(self):
         """Begin again with a fresh process and the cells that ran well before."""
         self.restarts += 1
+        self.tested = False
         if self.restarts > self.limits.restarts:
             return
         fresh_tester = self.processes.restart(_GRACE)

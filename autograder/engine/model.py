@@ -21,7 +21,7 @@ class Limits:
     processes: int = 32
     open_files: int = 256
     figures: int = 8
-    restarts: int = 12
+    restarts: int = 24
 
     def inside(self):
         """Return what the sandbox needs to know."""

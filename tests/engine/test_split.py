@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.engine import Limits, Policy, grade
 
-from . import lesson
+from . import corpus, lesson
 from .conftest import QUICK
 
 pytestmark = pytest.mark.sandbox
@@ -569,6 +569,36 @@ def test_a_test_that_hangs_by_itself_is_ended(judged):
     assert result.status == "timeout"
     result = judged("x = 1", "while True: pass")
     assert result.status == "timeout"
+
+
+LATER = """
+import os, threading
+started = []
+def double(n):
+    def strike():
+        go.wait()
+        %s
+        struck.set()
+    go, struck = threading.Event(), threading.Event()
+    started.append((go, struck))
+    threading.Thread(target=strike, daemon=True).start()
+    return 0
+"""
+WAKE = "\nfor go, struck in started:\n    go.set()\n    struck.wait()\n"
+
+
+@pytest.mark.parametrize("blow", ["os._exit(0)", "forge(b'[\"ok\",4,[]]')"])
+@pytest.mark.parametrize("where", ["the next cell", "the next test"])
+def test_a_thread_of_one_test_costs_no_other_test(graded, blow, where):
+    count_up = lesson.ANSWERS["count_up"]
+    if where == "the next cell":
+        count_up = WAKE + count_up
+    else:
+        count_up = count_up.replace("\n", "\n    " + WAKE.strip().replace("\n", "\n    ") + "\n")
+    answers = {"double": corpus._FIND_SOCKET + LATER % blow, "count_up": count_up}
+    result = graded(lesson.submission(answers))
+    assert lesson.passed(result) == lesson.ALL - {"double"}
+    assert result.problems == []
 
 
 def test_restarts_are_counted(graded):
