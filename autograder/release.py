@@ -49,4 +49,6 @@ class FriendlyStubs(ClearSolutions):
         parts = source.split(begin)
         if len(parts) == 1:
             return [stub_for(source)]
-        return [stub_for("".join(parts[:i]) + begin + parts[i], begin) for i in range(1, len(parts))]
+        return [
+            stub_for("".join(parts[:i]) + begin + parts[i], begin) for i in range(1, len(parts))
+        ]
