@@ -20,6 +20,21 @@
 # You need lesson 1, and Python with lists. NumPy helps; loops do as well. You need no course in
 # statistics: a **chance** is a number from 0 to 1.
 
+# %% [markdown] only="solution"
+# **This is the worked solution** of
+# [the lesson](../../lessons/03_exact_sampling/03_exact_sampling.ipynb), with the questions
+# repeated, the answers, why they are so, and what the usual wrong turns give.
+#
+# **Ten minutes only?** The rule: keep a guess with the chance min(1, p / q), and after a rejection draw
+# from what the draft had proposed too little of. The number: of 100 guesses 20 are mat, 30 rug and 50
+# cat; 70 are kept, the other 30 all become mat, and out come 50, 30 and 20, the target's own. The three
+# mistakes: drawing from p again after a rejection, keeping a guess only where p is at least q,
+# reporting another q than the one that was drawn from. Read *The idea, in counts of 100*, exercise 4
+# and *The one condition*.
+#
+# **Your own notebook**, with all checks, the hidden ones included:
+# `autograder check lessons/03_exact_sampling/03_exact_sampling.ipynb`.
+
 # %% [markdown] part="A"
 # ## What you will be able to do
 #
