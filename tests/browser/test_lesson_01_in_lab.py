@@ -97,6 +97,29 @@ def test_validate_says_success_for_a_solved_lesson(lesson, browser, solved):
     notebook.close()
 
 
+def test_all_lessons_are_shown_and_opened_by_keyboard(lesson, browser):
+    notebook = lesson.lab.open(browser, lesson.copy("course_view"))
+    notebook.run_all()
+    view = notebook.scroll_to(lesson.place("show_progress")).locator(".sd-course")
+    view.wait_for()
+    assert view.locator("tbody tr").count() == 6
+    for theme in THEMES:
+        notebook.theme(theme)
+        assert axe_violations(notebook.page, ".sd-course") == []
+    cells = notebook.cell_count()
+    parts = view.locator("summary").first
+    parts.focus()
+    notebook.page.keyboard.press("Enter")
+    assert view.get_by_text("verify_greedy: not written").is_visible()
+    notebook.page.keyboard.type("dd")
+    assert notebook.cell_count() == cells
+    view.locator("a", has_text="One forward pass").focus()
+    notebook.page.keyboard.press("Enter")
+    notebook.page.locator(".jp-NotebookPanel:visible", has_text="Lesson 2 ·").wait_for()
+    assert (notebook.foreign, notebook.errors) == ([], [])
+    notebook.close()
+
+
 def test_students_see_no_instructor_tools(untouched):
     assert untouched.page.locator("text=Nbgrader").count() == 0
     assert untouched.page.locator("text=Create Assignment").count() == 0
