@@ -166,11 +166,15 @@ def test_a_lesson_has_what_a_reader_wants(soups, slug):
         turns = next(i for i in range(answer, len(order)) if order[i].startswith("Wrong turns"))
         assert order[card + 1].startswith("Why this way."), "what to notice comes before the code"
         assert card < answer < turns
+        assert soup.find(id=f"Exercise-{number}:-{name}"), "bundles link to it"
+    for turns in soup.select(".wrong"):
+        rows = [row.td.get_text() for row in turns.select("tbody tr")]
+        assert [heading.get_text() for heading in turns.select("h4")] == rows
     asked = sum("todo" in c.metadata or "quiz" in c.metadata for c in lesson.cells)
     assert len(soup.select(".question > details")) == asked
     for count in range(1, 4):
         assert f"Answer {count}" in text
-    assert soup.select_one(".ten").get_text(strip=True) > "Ten minutes only?"
+    assert "The rule:" in soup.select_one(".ten").get_text()
     assert all(image["alt"] for image in soup.find_all("img"))
     assert soup.select_one(f'a[href*="mybinder.org"][href*="{slug}"]')
     assert soup.select_one(f'a[href="lessons/{slug}.ipynb"]')

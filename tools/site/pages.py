@@ -76,6 +76,7 @@ class Writer:
     def __init__(self, page: Page, widgets: dict[str, Shown], binder: str):
         self.page, self.widgets, self.binder = page, widgets, binder
         self.wrong = load(page.slug)[0]
+        self.exercise = ""
 
     def blocks(self, cells) -> Iterator[str]:
         """Yield the HTML of all cells that a reader wants, each answer after what to notice."""
@@ -103,6 +104,7 @@ class Writer:
         if source.startswith("## Hand in"):
             source = source[source.index("\n## ") :]
         if card := CARD.match(source):
+            self.exercise = card[2]
             return f'<section class="card">{text.markdown(source)}{self.to_lesson(card)}</section>'
         if source.startswith(WHY):
             return f'<section class="why">{text.markdown(source)}</section>'
@@ -121,8 +123,9 @@ class Writer:
 
     def wrong_code(self, source: str) -> str:
         """The code of the wrong turns that a table names."""
-        named = [item for item in self.wrong if f"\n| {item.name} | " in source]
-        shown = "".join(f"<h4>{escape(i.name)}</h4>{text.plain_code(i.code)}" for i in named)
+        own = [item for item in self.wrong if item.answer == self.exercise]
+        named = [item for item in own if f"\n| {item.name} | " in source]
+        shown = "".join(text.markdown(f"#### {i.name}") + text.plain_code(i.code) for i in named)
         return fold(f"The code of these {len(named)} wrong turns", shown)
 
     def code(self, cell) -> str:
