@@ -172,7 +172,7 @@ function makeSlider(name, text, { max, step }, onInput) {
 }
 
 function makeModels(text, onChoose) {
-  const node = make("fieldset", "sd-models");
+  const node = make("fieldset", "sd-chips sd-models");
   node.append(make("legend", "", text.model_label));
   const group = `sd-model-${lastGroup++}-${Math.random().toString(36).slice(2)}`;
   const inputs = {};

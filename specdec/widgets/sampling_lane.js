@@ -343,7 +343,7 @@ function makeTemperature(name, text, onInput) {
 }
 
 function makeRules(text, onChoose) {
-  const node = make("fieldset", "sd-rules");
+  const node = make("fieldset", "sd-chips sd-rules");
   const group = `sd-rule-${lastGroup++}-${Math.random().toString(36).slice(2)}`;
   const says = make("p", "sd-rule-says");
   const inputs = {};

@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import nbformat
-from lab import PAGE_LIMIT_MS, CourseLab
+from lab import PAGE_LIMIT_MS, THEMES, CourseLab, axe_violations
 from playwright.sync_api import TimeoutError
 
 from autograder.answers import with_answers, worked_answers
@@ -59,6 +59,20 @@ class Lesson:
         shown = self.cell(notebook, text).locator(".sd-widget")
         shown.wait_for()
         return shown
+
+    def axe_findings(self, notebook, texts):
+        """Return what axe-core finds in the outputs of cells with these texts, in each theme."""
+        found = {}
+        for theme in THEMES:
+            notebook.theme(theme)
+            for text in texts:
+                self.cell(notebook, text).locator("img, .sd-widget").first.wait_for()
+                cell = f".jp-Cell[data-windowed-list-index='{self.place(text)}']"
+                problems = axe_violations(notebook.page, f"{cell} .jp-OutputArea-output")
+                if problems:
+                    found[theme, text] = problems
+        notebook.theme(THEMES[0])
+        return found
 
 
 def sentence(lane):

@@ -1,7 +1,6 @@
 """Lesson 1 as a student meets it: the course's own JupyterLab, a real browser, mouse and keys."""
 
 import pytest
-from lab import THEMES, axe_violations
 from lesson_in_lab import MODEL_ERROR, commit, sentence, toolbar, validate
 
 pytestmark = pytest.mark.browser
@@ -65,18 +64,7 @@ def test_figures_have_their_alt_text(lesson, untouched):
 
 
 def test_axe_finds_nothing(lesson, untouched):
-    found = {}
-    for theme in THEMES:
-        untouched.theme(theme)
-        for text in (LANE, OWN_LANE, QUIZ, "token_bars(0.8, 4)"):
-            place = lesson.place(text)
-            untouched.scroll_to(place).locator("img, .sd-widget").first.wait_for()
-            selector = f".jp-Cell[data-windowed-list-index='{place}'] .jp-OutputArea-output"
-            problems = axe_violations(untouched.page, selector)
-            if problems:
-                found[theme, text] = problems
-    untouched.theme(THEMES[0])
-    assert found == {}
+    assert lesson.axe_findings(untouched, (LANE, OWN_LANE, QUIZ, "token_bars(0.8, 4)")) == {}
 
 
 def test_validate_names_the_first_exercise_of_an_untouched_lesson(lesson, browser):

@@ -1,7 +1,6 @@
 """Lesson 2 as a student meets it: the course's own JupyterLab, a real browser, mouse and keys."""
 
 import pytest
-from lab import THEMES, axe_violations
 from lesson_in_lab import sentence
 
 pytestmark = pytest.mark.browser
@@ -101,18 +100,7 @@ def test_the_times_have_their_alt_text(lesson, untouched):
 
 
 def test_axe_finds_nothing(lesson, untouched):
-    found = {}
-    for theme in THEMES:
-        untouched.theme(theme)
-        for text in (PLAYER, GRID, QUIZ, TIMES):
-            place = lesson.place(text)
-            untouched.scroll_to(place).locator("img, .sd-widget").first.wait_for()
-            selector = f".jp-Cell[data-windowed-list-index='{place}'] .jp-OutputArea-output"
-            problems = axe_violations(untouched.page, selector)
-            if problems:
-                found[theme, text] = problems
-    untouched.theme(THEMES[0])
-    assert found == {}
+    assert lesson.axe_findings(untouched, (PLAYER, GRID, QUIZ, TIMES)) == {}
 
 
 def test_a_solved_lesson_gets_all_points_and_runs_the_trained_pair(lesson, browser, solved):

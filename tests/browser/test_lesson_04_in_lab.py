@@ -1,7 +1,6 @@
 """Lesson 4 as a student meets it: the course's own JupyterLab, a real browser, mouse and keys."""
 
 import pytest
-from lab import THEMES, axe_violations
 from lesson_in_lab import answer_quiz, sentence
 
 pytestmark = pytest.mark.browser
@@ -82,18 +81,7 @@ def test_a_solved_lesson_gets_all_points_and_draws_all_figures(lesson, finished)
 
 
 def test_axe_finds_nothing(lesson, finished):
-    found = {}
-    for theme in THEMES:
-        finished.theme(theme)
-        for text in (LANES, QUIZ, *PLOTS):
-            place = lesson.place(text)
-            finished.scroll_to(place).locator("img, .sd-widget").first.wait_for()
-            selector = f".jp-Cell[data-windowed-list-index='{place}'] .jp-OutputArea-output"
-            problems = axe_violations(finished.page, selector)
-            if problems:
-                found[theme, text] = problems
-    finished.theme(THEMES[0])
-    assert found == {}
+    assert lesson.axe_findings(finished, (LANES, QUIZ, *PLOTS)) == {}
 
 
 def test_the_quiz_answers_by_mouse_and_by_keyboard(lesson, finished):

@@ -2,8 +2,9 @@
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell
 
-from autograder.release import stub_for
+from autograder.release import FriendlyStubs, stub_for
 from autograder.versions import fingerprint
 from tools import build
 from tools.course import (
@@ -25,10 +26,21 @@ def test_a_function_stub_names_the_function_and_the_line_to_delete():
 
 
 def test_the_stubs_of_methods_name_their_class():
-    # nbgrader puts one text into all stubs of a cell.
     assert "C is not written yet" in stub_for(
         "class C:\n    def crop(self):\n        ### BEGIN SOLUTION\n        pass"
     )
+
+
+def test_each_region_of_a_cell_has_a_stub_of_its_own():
+    region = "    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n"
+    source = f"def f():\n{region}\ndef g():\n{region}"
+    cell = new_code_cell(source, metadata={"nbgrader": {"solution": True, "grade": False}})
+    cleared, _ = FriendlyStubs().preprocess_cell(cell, {"language": "python"}, 0)
+    stub = "    # your code here\n    raise NotImplementedError(\"{} is not written yet\")"
+    first, second = cleared.source.split("\n\n")
+    assert stub.format("f") in first
+    assert stub.format("g") in second
+    assert "return" not in cleared.source
 
 
 def test_an_answer_stub_is_none():

@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from tiny_model import TINY, random_tensors, write_model
 
+from specdec.fused import fuse
 from specdec.model import (
     MODELS,
     causal_rows,
@@ -83,6 +84,17 @@ def test_cached_equals_uncached(tiny, sizes):
         start += size
         assert len(cache) == start
     np.testing.assert_allclose(np.concatenate(parts, axis=1), tiny(TEXT), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sizes", [[40], [1] * 40, [5, 1, 30, 4]])
+def test_the_fused_model_is_the_same_model(tiny, sizes):
+    fused = fuse(tiny)
+    cache, parts, start = fused.new_cache(), [], 0
+    for size in sizes:
+        parts.append(fused(TEXT[:, start : start + size], cache))
+        start += size
+    np.testing.assert_allclose(np.concatenate(parts, axis=1), tiny(TEXT), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(fused(TEXT), tiny(TEXT), rtol=0, atol=1e-10)
 
 
 def test_cropped_cache_forgets(tiny):

@@ -1,7 +1,12 @@
-"""A widget alone on a blank page, with a stand-in for its model: no JupyterLab, no kernel."""
+"""A widget alone, on a blank page with a stand-in for its model, or in node: no JupyterLab."""
 
+import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 THEMES = Path(sys.prefix) / "share/jupyter/lab/themes/@jupyterlab"
 
@@ -66,3 +71,57 @@ def show(page, widget, theme="light"):
             "state": state,
         },
     )
+
+
+def second_view(page):
+    """Draw the page's widget once more, below the first view."""
+    page.evaluate(
+        """() => {
+          const other = document.createElement("section");
+          document.querySelector("main").append(other);
+          window.render({ model, el: other });
+        }"""
+    )
+
+
+FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]"
+
+
+def keys_are_kept(page, at_least=1):
+    """Assert that JupyterLab takes no key from what can have the focus."""
+    assert page.locator(FOCUSABLE).count() >= at_least
+    bare = f":is({FOCUSABLE}):not([data-lm-suppress-shortcuts='true'])"
+    assert page.locator(bare).count() == 0
+
+
+def in_node(folder, esm, run, sent):
+    """Run a script in node beside widget.mjs, a widget's front end; return what it prints as JSON.
+
+    The script reads `sent` as JSON. Skips the test where there is no node.
+    """
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node: not found on this machine")
+    (folder / "widget.mjs").write_text(esm, "utf-8")
+    (folder / "run.mjs").write_text(run, "utf-8")
+    done = subprocess.run(
+        [node, "run.mjs"],
+        cwd=folder,
+        input=json.dumps(sent).encode(),
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
+
+
+def texts_lie_on_their_card(figure):
+    """Assert that no text of a widget's picture stands out of it."""
+    figure.draw_without_rendering()
+    card = figure.bbox
+    for words in figure.axes[0].texts:
+        box = words.get_window_extent()
+        assert card.x0 <= box.x0, words
+        assert box.x1 <= card.x1, words
+        assert card.y0 <= box.y0, words
+        assert box.y1 <= card.y1, words

@@ -1,13 +1,12 @@
 """Each widget alone in a real Chromium: what a learner sees, clicks and types."""
 
 import pytest
-from alone import show
+from alone import keys_are_kept, second_view, show
 from lab import axe_violations
 from samples import free_lane, locked_lane, small_quiz
 
 pytestmark = pytest.mark.browser
 
-FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]"
 THEMES = ("light", "dark", "dark-high-contrast")
 WIDGETS = {
     "locked lane": locked_lane,
@@ -41,9 +40,7 @@ def status(page):
 @pytest.mark.parametrize("name", WIDGETS)
 def test_every_focusable_element_keeps_jupyterlab_from_taking_its_keys(page, name):
     show(page, WIDGETS[name]())
-    bare = f":is({FOCUSABLE}):not([data-lm-suppress-shortcuts='true'])"
-    assert page.locator(FOCUSABLE).count() > 0
-    assert page.locator(bare).count() == 0
+    keys_are_kept(page)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -225,13 +222,7 @@ def test_the_draft_and_its_length_can_be_changed(page):
 
 def test_two_views_show_the_same(page):
     show(page, locked_lane())
-    page.evaluate(
-        """async () => {
-          const other = document.createElement("section");
-          document.querySelector("main").append(other);
-          window.render({ model, el: other });
-        }"""
-    )
+    second_view(page)
     first, second = page.locator(".sd-lane").all()
     first.locator("input[value=B]").check()
     second.locator("input[value=A]").check()

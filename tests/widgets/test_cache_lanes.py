@@ -1,12 +1,9 @@
 """The cache lanes: the rule in two languages, the Python side, and a real browser."""
 
 import itertools
-import json
-import shutil
-import subprocess
 
 import pytest
-from alone import show
+from alone import in_node, show
 from lab import axe_violations
 
 from specdec.widgets import CacheLanes
@@ -18,7 +15,7 @@ CHOICES = [
 ]
 RUN = """
 import { readFileSync } from "node:fs";
-import { stages, harm, statusSentence } from "./lanes.mjs";
+import { stages, harm, statusSentence } from "./widget.mjs";
 const { text, states } = JSON.parse(readFileSync(0, "utf8"));
 console.log(JSON.stringify(states.map((s) => ({
   stages: stages(s.length, s.k, s.accepted, s.rollback),
@@ -47,21 +44,9 @@ def free_lanes(accepted=2):
 
 @pytest.fixture(scope="module")
 def from_javascript(tmp_path_factory):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node: not found on this machine")
-    folder = tmp_path_factory.mktemp("rule")
-    (folder / "lanes.mjs").write_text(CacheLanes._esm, "utf-8")
-    (folder / "run.mjs").write_text(RUN, "utf-8")
-    done = subprocess.run(
-        [node, "run.mjs"],
-        cwd=folder,
-        input=json.dumps({"text": TEXT, "states": STATES}).encode(),
-        capture_output=True,
-        check=True,
-        timeout=60,
+    return in_node(
+        tmp_path_factory.mktemp("rule"), CacheLanes._esm, RUN, {"text": TEXT, "states": STATES}
     )
-    return json.loads(done.stdout)
 
 
 def test_both_languages_agree_on_every_round(from_javascript):

@@ -1,13 +1,10 @@
 """The cost explorer: its rules in both languages, and what a learner sees and does."""
 
 import base64
-import json
 import random
-import shutil
-import subprocess
 
 import pytest
-from alone import show
+from alone import in_node, keys_are_kept, second_view, show
 from lab import axe_violations
 from traitlets import TraitError
 
@@ -146,7 +143,7 @@ def test_the_sentence_says_what_a_setting_gives():
 
 RUN = """
 import { readFileSync } from "node:fs";
-import * as explorer from "./explorer.mjs";
+import * as explorer from "./widget.mjs";
 const { text, settings, values } = JSON.parse(readFileSync(0, "utf8"));
 const results = settings.map((s) => ({
   tokens: explorer.tokensPerPass(s.a, s.k),
@@ -164,22 +161,8 @@ VALUES = [i / 800 for i in range(4_000)]
 
 @pytest.fixture(scope="module")
 def from_javascript(tmp_path_factory):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node: not found on this machine")
-    folder = tmp_path_factory.mktemp("explorer")
-    (folder / "explorer.mjs").write_text(CostExplorer._esm, "utf-8")
-    (folder / "run.mjs").write_text(RUN, "utf-8")
     sent = {"text": TEXT, "settings": [s._asdict() for s in SETTINGS], "values": VALUES}
-    done = subprocess.run(
-        [node, "run.mjs"],
-        cwd=folder,
-        input=json.dumps(sent).encode(),
-        capture_output=True,
-        check=True,
-        timeout=120,
-    )
-    return json.loads(done.stdout)
+    return in_node(tmp_path_factory.mktemp("explorer"), CostExplorer._esm, RUN, sent)
 
 
 def test_same_results_in_both_languages(from_javascript):
@@ -295,7 +278,6 @@ def test_still_mode_shows_a_picture(monkeypatch):
 
 # What a learner sees and does
 
-FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]"
 COLORS = ("light", "dark", "dark-high-contrast")
 
 
@@ -323,9 +305,7 @@ def status(page):
 @pytest.mark.parametrize("explorer", [free_explorer, locked_explorer])
 def test_every_focusable_element_keeps_jupyterlab_from_taking_its_keys(page, explorer):
     show(page, explorer(model="batch"))
-    bare = f":is({FOCUSABLE}):not([data-lm-suppress-shortcuts='true'])"
-    assert page.locator(FOCUSABLE).count() > 12
-    assert page.locator(bare).count() == 0
+    keys_are_kept(page, at_least=13)
 
 
 @pytest.mark.browser
@@ -505,13 +485,7 @@ def test_a_change_is_sent_once(page):
 @pytest.mark.browser
 def test_two_views_show_the_same_and_a_removed_one_stops_listening(page):
     show(page, free_explorer())
-    page.evaluate(
-        """() => {
-          const other = document.createElement("section");
-          document.querySelector("main").append(other);
-          window.render({ model, el: other });
-        }"""
-    )
+    second_view(page)
     first, second = page.locator(".sd-explorer").all()
     first.get_by_label("as measured").check()
     assert second.get_by_label("as measured").is_checked()

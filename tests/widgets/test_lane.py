@@ -4,6 +4,7 @@ import base64
 
 import numpy as np
 import pytest
+from alone import texts_lie_on_their_card
 from samples import CHOICES, free_lane, locked_lane
 from traitlets import TraitError
 
@@ -162,14 +163,7 @@ def test_every_text_of_the_still_twin_lies_within_its_card():
     long = "A reason that is long enough to need more than one line on the card, " * 3
     lane = locked_lane(choices=[("7", long, False), ("7 6", long, True)])
     figure, _alt = lane.still()
-    figure.draw_without_rendering()
-    card = figure.bbox
-    for words in figure.axes[0].texts:
-        box = words.get_window_extent()
-        assert card.x0 <= box.x0, words
-        assert box.x1 <= card.x1, words
-        assert card.y0 <= box.y0, words
-        assert box.y1 <= card.y1, words
+    texts_lie_on_their_card(figure)
 
 
 def test_the_still_twin_of_a_locked_lane_shows_the_reasons():

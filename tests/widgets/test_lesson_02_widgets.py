@@ -1,14 +1,11 @@
 """The pass player and the logits grid: rules in both languages, lock, live prompts, pages."""
 
 import base64
-import json
 import random
-import shutil
-import subprocess
 import threading
 
 import pytest
-from alone import show
+from alone import in_node, keys_are_kept, show
 from lab import axe_violations
 from traitlets import TraitError
 
@@ -19,7 +16,6 @@ from specdec.widgets import LogitsGrid, PassPlayer, load_widget, logits_grid, pa
 from specdec.widgets.base import IF_NOT_SHOWN
 
 THEMES = ("light", "dark", "dark-high-contrast")
-FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]"
 WORDS, DRAFT = ["the", "cat", "sat", "on", "the"], ["cat", "sat", "on"]
 CHOICES = [
     ("5, 6, 7", "These read the guesses.", False),
@@ -102,23 +98,6 @@ console.log(JSON.stringify(cases.map(({ words, draft, start, masked }) => ({
   sentence: statusSentence(text, words, draft, masked, start, nextWord),
 }))));
 """
-
-
-def in_node(folder, esm, run, sent):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node: not found on this machine")
-    (folder / "widget.mjs").write_text(esm, "utf-8")
-    (folder / "run.mjs").write_text(run, "utf-8")
-    done = subprocess.run(
-        [node, "run.mjs"],
-        cwd=folder,
-        input=json.dumps(sent).encode(),
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    return json.loads(done.stdout)
 
 
 def test_the_player_has_one_rule_in_two_languages(tmp_path):
@@ -352,9 +331,7 @@ def status(page):
 @pytest.mark.parametrize("name", WIDGETS)
 def test_every_focusable_element_keeps_jupyterlab_from_taking_its_keys(page, name):
     show(page, WIDGETS[name]())
-    bare = f":is({FOCUSABLE}):not([data-lm-suppress-shortcuts='true'])"
-    assert page.locator(FOCUSABLE).count() > 0
-    assert page.locator(bare).count() == 0
+    keys_are_kept(page)
 
 
 @pytest.mark.browser

@@ -1,18 +1,16 @@
 """The rule in JavaScript and its twin in Python give the same on the same rounds."""
 
-import json
 import random
-import shutil
-import subprocess
 
 import pytest
+from alone import in_node
 
 from specdec.reference.lesson_01 import accepted_count, verify_greedy
 from specdec.widgets.draft_lane import TEXT, DraftLane, asked_after, status_sentence, verdicts
 
 RUN = """
 import { readFileSync } from "node:fs";
-import { verify, statusSentence, askedAfter, resize } from "./lane.mjs";
+import { verify, statusSentence, askedAfter, resize } from "./widget.mjs";
 const { text, tokens, rounds, lengths } = JSON.parse(readFileSync(0, "utf8"));
 const results = rounds.map(({ draft, picks }, i) => ({
   ...verify(draft, picks),
@@ -50,22 +48,8 @@ LENGTHS = [random.Random(2).randrange(9) for _ in ROUNDS]
 
 @pytest.fixture(scope="module")
 def from_javascript(tmp_path_factory):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node: not found on this machine")
-    folder = tmp_path_factory.mktemp("rule")
-    (folder / "lane.mjs").write_text(DraftLane._esm, "utf-8")
-    (folder / "run.mjs").write_text(RUN, "utf-8")
     sent = {"text": TEXT, "tokens": list(range(10)), "rounds": ROUNDS, "lengths": LENGTHS}
-    done = subprocess.run(
-        [node, "run.mjs"],
-        cwd=folder,
-        input=json.dumps(sent).encode(),
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    return json.loads(done.stdout)
+    return in_node(tmp_path_factory.mktemp("rule"), DraftLane._esm, RUN, sent)
 
 
 def test_same_verdict_on_every_round(from_javascript):

@@ -4,12 +4,10 @@ import base64
 import json
 import math
 import random
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
-from alone import show
+from alone import in_node, keys_are_kept, second_view, show, texts_lie_on_their_card
 from lab import THEMES, Lab, axe_violations
 from traitlets import TraitError
 
@@ -150,7 +148,7 @@ def test_every_pair_of_rules_differs_on_the_letters():
 
 RUN = """
 import { readFileSync } from "node:fs";
-import * as lane from "./lane.mjs";
+import * as lane from "./widget.mjs";
 const { text, cases, rules, edits, runs, long, zero } = JSON.parse(readFileSync(0, "utf8"));
 const laws = cases.map(([p, q], i) => rules.map((rule) => ({
   chances: lane.keepChances(p, q, rule),
@@ -186,22 +184,13 @@ EDITS = edits()
 
 @pytest.fixture(scope="module")
 def from_javascript(tmp_path_factory):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node: not found on this machine")
-    folder = tmp_path_factory.mktemp("sampling")
-    (folder / "lane.mjs").write_text(SamplingLane._esm, "utf-8")
-    (folder / "run.mjs").write_text(RUN, "utf-8")
     sent = {"text": TEXT, "cases": CASES, "rules": RULES, "edits": EDITS}
-    done = subprocess.run(
-        [node, "run.mjs"],
-        cwd=folder,
-        input=json.dumps(sent | {"runs": RUNS, "long": LONG_RUN, "zero": ZERO_SECOND}).encode(),
-        capture_output=True,
-        check=True,
-        timeout=120,
+    return in_node(
+        tmp_path_factory.mktemp("sampling"),
+        SamplingLane._esm,
+        RUN,
+        sent | {"runs": RUNS, "long": LONG_RUN, "zero": ZERO_SECOND},
     )
-    return json.loads(done.stdout)
 
 
 def test_same_laws_in_both_languages(from_javascript, record_property):
@@ -411,14 +400,7 @@ def test_every_text_of_the_still_twin_lies_within_its_card(case, rule):
     lane = free_lane(case, question="Why?", choices=[("a", "b " * 80, True), ("c", "d", False)])
     lane.rule = rule
     figure, _alt = lane.still()
-    figure.draw_without_rendering()
-    card = figure.bbox
-    for words in figure.axes[0].texts:
-        box = words.get_window_extent()
-        assert card.x0 <= box.x0, words
-        assert box.x1 <= card.x1, words
-        assert card.y0 <= box.y0, words
-        assert box.y1 <= card.y1, words
+    texts_lie_on_their_card(figure)
 
 
 def test_the_still_twin_says_what_it_shows():
@@ -454,7 +436,6 @@ def test_a_lesson_can_name_the_lane(monkeypatch, tmp_path):
 
 # What a learner sees and does
 
-FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]"
 COLORS = ("light", "dark", "dark-high-contrast")
 
 
@@ -501,9 +482,7 @@ def press(page, name):
 @pytest.mark.parametrize("lane", [free_lane, locked_lane])
 def test_every_focusable_element_keeps_jupyterlab_from_taking_its_keys(page, lane):
     show(page, lane())
-    bare = f":is({FOCUSABLE}):not([data-lm-suppress-shortcuts='true'])"
-    assert page.locator(FOCUSABLE).count() > 15
-    assert page.locator(bare).count() == 0
+    keys_are_kept(page, at_least=16)
 
 
 @pytest.mark.browser
@@ -833,13 +812,7 @@ def test_a_change_is_sent_once(page):
 @pytest.mark.browser
 def test_two_views_show_the_same_and_a_removed_one_stops_listening(page):
     show(page, free_lane())
-    page.evaluate(
-        """() => {
-          const other = document.createElement("section");
-          document.querySelector("main").append(other);
-          window.render({ model, el: other });
-        }"""
-    )
+    second_view(page)
     first, second = page.locator(".sd-sampling").all()
     first.get_by_label("keep all").check()
     assert second.get_by_label("keep all").is_checked()
