@@ -1,6 +1,7 @@
 """Lesson 1 as a student meets it: the course's own JupyterLab, a real browser, mouse and keys."""
 
 import pytest
+from lab import THEMES, axe_violations
 from lesson_in_lab import MODEL_ERROR, commit, sentence, toolbar, validate
 
 pytestmark = pytest.mark.browser

@@ -59,7 +59,8 @@ def read_page(slug: str, notebook, resolve: Callable[[str], str], binder: str) -
     for paragraph in about.source.split("\n\n"):
         if paragraph.startswith("**Ten minutes only?**"):
             page.ten_minutes = text.markdown(paragraph.removeprefix("**Ten minutes only?**"))
-    writer = Writer(page, recorded(notebook.cells), binder)
+    ran = notebook.metadata.get("specdec", {}).get("ran", "")
+    writer = Writer(page, recorded(notebook.cells), binder, ran)
     soup = BeautifulSoup("\n".join(writer.blocks(cells)), "html.parser")
     name_headings(soup)
     let_wide_things_scroll(soup)
@@ -73,8 +74,13 @@ def read_page(slug: str, notebook, resolve: Callable[[str], str], binder: str) -
 class Writer:
     """Writes the blocks of one page."""
 
-    def __init__(self, page: Page, widgets: dict[str, Shown], binder: str):
+    def __init__(self, page: Page, widgets: dict[str, Shown], binder: str, ran: str):
         self.page, self.widgets, self.binder = page, widgets, binder
+        where = f"on {ran}" if ran else "when this solution was built"
+        self.measured = (
+            f"Measured {where}. On your machine it comes out otherwise: processor, memory and what "
+            "else runs decide the times."
+        )
         self.wrong = load(page.slug)[0]
         self.exercise = ""
 
@@ -144,10 +150,7 @@ class Writer:
     def outputs(self, cell) -> str:
         html = "".join(self.output(cell, place, out) for place, out in enumerate(cell.outputs))
         if "measured" in cell.metadata.get("tags", []):
-            html += (
-                '<p class="measured">Measured when this solution was built. On your machine the '
-                "times are others: processor, memory and what else runs decide.</p>"
-            )
+            html += f'<p class="measured">{escape(self.measured)}</p>'
         return html
 
     def output(self, cell, place: int, output) -> str:
