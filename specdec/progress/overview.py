@@ -30,6 +30,7 @@ STYLE = """<style>
   color: var(--jp-content-font-color1, inherit); }
 .sd-course .sd-bar { font-family: monospace; letter-spacing: 0.1em; white-space: nowrap; }
 .sd-course ul { margin: 0.3em 0; padding: 0; list-style: none; }
+.sd-course th[scope="row"] { white-space: nowrap; }
 .sd-course summary { cursor: pointer; }
 .sd-course a { text-decoration: underline; }
 .sd-course :is(a, summary):focus-visible { outline: 3px solid var(--jp-brand-color1, #1976d2); }
