@@ -225,7 +225,9 @@ def name_headings(soup: BeautifulSoup) -> None:
 
 
 def let_wide_things_scroll(soup: BeautifulSoup) -> None:
-    """A wide table scrolls by itself, by keys too, and says what it is."""
+    """Wide code and tables scroll by themselves, by keys too; a table says what it is."""
+    for block in soup.find_all("pre"):
+        block["tabindex"] = "0"
     for empty in [cell for cell in soup.find_all("th") if not cell.get_text(strip=True)]:
         empty.name = "td"  # a corner heads nothing
     for number, table in enumerate(soup.find_all("table"), 1):

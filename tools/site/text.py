@@ -34,20 +34,20 @@ def markdown(text: str) -> str:
 
 
 def code(source: str, language: str = "python") -> str:
-    """Return source text in colours, as a block that keys can scroll."""
+    """Return source text in colours."""
     formatter = HtmlFormatter(nowrap=True)
     inner = highlight(source, get_lexer_by_name(language), formatter)
-    return f'<pre class="code" tabindex="0"><code>{inner}</code></pre>'
+    return f'<pre class="code"><code>{inner}</code></pre>'
 
 
 def plain_code(source: str) -> str:
     """Return source text without colours: there is much of it, and little to see."""
-    return f'<pre class="code" tabindex="0"><code>{escape(source.strip())}</code></pre>'
+    return f'<pre class="code"><code>{escape(source.strip())}</code></pre>'
 
 
 def printed(text: str) -> str:
     """Return what a cell printed."""
-    return f'<pre class="printed" tabindex="0">{ansi2html(text.rstrip())}</pre>'
+    return f'<pre class="printed">{ansi2html(text.rstrip())}</pre>'
 
 
 def colours() -> str:
