@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 RUN = $(VENV)/bin/python
 PIP = $(RUN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help lab test engines soak bench build check demo reset update lint lock clean
+.PHONY: help lab test engines soak bench build check bundle site demo reset update lint lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
@@ -56,6 +56,12 @@ check: $(VENV)/developer lint  ## prove that text, lessons and solutions are in 
 lint: $(VENV)/developer  ## ruff, both ways
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
+
+bundle: $(VENV)/developer  ## a zip for students without any answer (LINKS=keep, none or an address)
+	@$(RUN) -m tools.bundle $(if $(LINKS),--links $(LINKS)) $(if $(OUT),--out $(OUT))
+
+site: $(VENV)/developer  ## the worked solutions as static pages, with search and live widgets (OUT=site)
+	@$(RUN) -m tools.site $(if $(OUT),--out $(OUT))
 
 demo: $(VENV)/developer  ## grade the sample class into a scratch course (DIR=demo)
 	@$(RUN) -m autograder demo $(if $(DIR),--dir $(DIR))

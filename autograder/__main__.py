@@ -9,7 +9,7 @@ from autograder.errors import GradingError
 from autograder.term_commands import add_term_commands, show_changes
 
 EXAMPLES = """examples:
-  autograder check lessons/01_draft_and_verify/01_draft_and_verify.ipynb
+  autograder check lessons/01_draft_and_verify
   autograder grade 01_draft_and_verify
   autograder grade 01 --jobs 4
   autograder grade 01 --student ada --force
@@ -37,10 +37,11 @@ def build_parser():
     check = commands.add_parser(
         "check",
         help="run all tests of a lesson on one notebook",
-        description="Run all tests of a lesson, hidden ones too, on one notebook. Nothing is "
-        "written. Exit status 0 when there is a result, 2 when the file can't be graded.",
+        description="Run all tests of a lesson, hidden ones too, on one notebook, a file or a "
+        "lesson's folder. Nothing is written. Exit status 0 when there is a result, 2 when the "
+        "file can't be graded.",
     )
-    check.add_argument("notebook", metavar="NOTEBOOK", help="the .ipynb file")
+    check.add_argument("notebook", metavar="NOTEBOOK", help="the .ipynb file, or its folder")
     check.add_argument("--json", action="store_true", help="print the result as JSON")
     check.set_defaults(run=run_check)
 

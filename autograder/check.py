@@ -1,6 +1,7 @@
 """Grade single notebooks and leave no trace."""
 
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -13,16 +14,40 @@ from autograder.versions import fingerprint, stamp_of
 UNPROTECTED = (
     "It was run without a sandbox, as your own notebook. Do not check the work of others this way."
 )
+_DATED = re.compile(r"\.20\d\d-\d\d-\d\d-")  # a copy that `reset` or `update` has kept
 OLD_COPY = "it is a copy of another version of the lesson; today's tests were run"
 
 
-def check(course, path):
-    """Return the Result of the notebook at path; ungraded, with the reason, if it has none.
+def notebook_at(path):
+    """Return the notebook that a path means: the file itself, or the one of a lesson's folder.
 
-    Without a sandbox the notebook is run unprotected, and a problem of the result says so.
+    In a folder it is the notebook of the folder's name, else the only one there. Raises
+    GradingError when neither is there; dated copies of earlier work do not count.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    own = path / f"{path.resolve().name}.ipynb"
+    if own.is_file():
+        return own
+    found = sorted(p for p in path.glob("*.ipynb") if not _DATED.search(p.name))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise GradingError(f"{path} is a folder without a notebook.", "no_notebook")
+    names = ", ".join(p.name for p in found)
+    raise GradingError(f"{path} is a folder with several notebooks; name one: {names}.", "several")
+
+
+def check(course, path):
+    """Return the Result of the notebook at path, a file or a lesson's folder.
+
+    Ungraded, with the reason, if it has none. Without a sandbox the notebook is run unprotected,
+    and a problem of the result says so.
     """
     lesson = None
     try:
+        path = notebook_at(path)
         notebook = read_notebook(path)
         lesson = lesson_of(notebook, path, course)
         bench = Bench(course, lesson)

@@ -1061,6 +1061,42 @@ print((~acc.cumsum() < 1).sum())
 #
 # </details>
 
+# %% [markdown] only="solution"
+# ## Carry it over
+#
+# Three new situations. Answer first; the answers are folded.
+#
+# **1.** A chat window shows each round as it comes: bursts of one to five words. A colleague wants
+# an even flow, one word after each pass, and proposes to throw the other accepted words away and
+# draft them again. What does it cost?
+#
+# <details><summary>Answer 1</summary>
+#
+# All that was gained: one word a pass is plain decoding, with a draft to pay on top. The words are
+# sound already. Keep them and show them one by one; text and passes stay as they are.
+#
+# </details>
+#
+# **2.** Your target is replaced by a newer version, and the draft stays as it is. What can change:
+# the text, the number of passes, or both?
+#
+# <details><summary>Answer 2</summary>
+#
+# Both. The text is always the target's own, so it is the new one's. If the old draft agrees with it
+# less often, there are more passes. Nothing becomes wrong.
+#
+# </details>
+#
+# **3.** Plain decoding takes 8 ms a token. With a draft, k = 2, a draft step takes 1 ms and a pass
+# 10 ms, and a = 0.6. Is it faster? From which a on?
+#
+# <details><summary>Answer 3</summary>
+#
+# A round gives 1 + 0.6 + 0.36 = 1.96 tokens in 2 + 10 = 12 ms: 163 tokens a second against 125.
+# Break-even is at 12 / 8 = 1.5 tokens, and 1 + a + a² = 1.5 at a = 0.37.
+#
+# </details>
+
 # %% [markdown]
 # ## Where you are
 #

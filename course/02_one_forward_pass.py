@@ -998,6 +998,43 @@ for row_ms in (0, 0.5, yours, 10):
 #    <details><summary>Answer</summary>The same as the first: both begin at position T. This is a
 #    tree of guesses, lesson 6.</details>
 
+# %% [markdown] only="solution"
+# ## Carry it over
+#
+# Three new situations. Answer first; the answers are folded.
+#
+# **1.** A text has 20 tokens. You want to judge one single guess, the first. How many tokens must
+# go in at least, and which row judges it?
+#
+# <details><summary>Answer 1</summary>
+#
+# 20, and row 19. No guess has to go in: the row of the text's last token judges the first guess. It
+# is plain decoding's own pass. Only guess 2 needs guess 1 in the input.
+#
+# </details>
+#
+# **2.** A model for filling gaps is trained without a causal mask: each row sees the tokens on both
+# sides. Can it verify k guesses in one pass?
+#
+# <details><summary>Answer 2</summary>
+#
+# No. Row t would see token t + 1, the very guess it has to judge, and could repeat it. To verify, a
+# row must be blind to what comes after it.
+#
+# </details>
+#
+# **3.** Two texts, 12 and 9 tokens, k = 3, go through the model as one batch. The short one is
+# filled up to 15 places on the right. Which rows judge the guesses of each? What if it is filled up
+# on the left?
+#
+# <details><summary>Answer 3</summary>
+#
+# On the right: rows 11 to 14 for the long text, 8 to 11 for the short one, since T − 1 is 11 and 8.
+# On the left the short one's rows move by 3, so it is 11 to 14 for both; then the filling needs a
+# mask of its own, and positions must be counted from the first real token.
+#
+# </details>
+
 # %% [markdown]
 # ## Where you are
 #

@@ -20,6 +20,21 @@
 # You need lesson 1, and Python with lists. NumPy helps; loops do as well. You need no course in
 # statistics: a **chance** is a number from 0 to 1.
 
+# %% [markdown] only="solution"
+# **This is the worked solution** of
+# [the lesson](../../lessons/03_exact_sampling/03_exact_sampling.ipynb), with the questions
+# repeated, the answers, why they are so, and what the usual wrong turns give.
+#
+# **Ten minutes only?** The rule: keep a guess with the chance min(1, p / q), and after a rejection draw
+# from what the draft had proposed too little of. The number: of 100 guesses 20 are mat, 30 rug and 50
+# cat; 70 are kept, the other 30 all become mat, and out come 50, 30 and 20, the target's own. The three
+# mistakes: drawing from p again after a rejection, keeping a guess only where p is at least q,
+# reporting another q than the one that was drawn from. Read *The idea, in counts of 100*, exercise 4
+# and *The one condition*.
+#
+# **Your own notebook**, with all checks, the hidden ones included:
+# `autograder check lessons/03_exact_sampling/03_exact_sampling.ipynb`.
+
 # %% [markdown] part="A"
 # ## What you will be able to do
 #
@@ -1213,6 +1228,43 @@ print("token by token:", one + both_token, " as a block:", one + both_block)
 # %% [markdown]
 # The first token is accepted equally often, 2/3. Both are accepted with chance 4/9 token by token,
 # and 5/9 as a block. What to draw after a rejection then is in the paper below.
+
+# %% [markdown] only="solution"
+# ## Carry it over
+#
+# Three new situations. Answer first; the answers are folded.
+#
+# **1.** A draft always says the same token x: q is 1 there. The target gives x a chance of 0.3. How
+# often does x come out, and what is drawn otherwise?
+#
+# <details><summary>Answer 1</summary>
+#
+# It is kept with min(1, 0.3 / 1) = 0.3. Otherwise the residual is p without x, scaled to 1: the
+# other tokens in the target's own proportions. So the law is p, and a pass with k = 1 gives 1.3
+# tokens.
+#
+# </details>
+#
+# **2.** The target runs at temperature 0, the draft draws at temperature 1. What does the rule
+# become?
+#
+# <details><summary>Answer 2</summary>
+#
+# Lesson 1's. All of p lies on the target's favourite: a guess is kept when it is that token and
+# never otherwise, and the residual is the favourite. α is q of the favourite.
+#
+# </details>
+#
+# **3.** The target uses top-p 0.9. The draft's engine knows no top-p and draws from its whole
+# distribution. Is the text still the target's?
+#
+# <details><summary>Answer 3</summary>
+#
+# Yes, as long as q is reported as it was drawn from. Guesses outside the target's top-p have p = 0
+# and are always turned down, so α is a little lower. It goes wrong when another q is reported than
+# the one that was drawn from.
+#
+# </details>
 
 # %% [markdown]
 # ## Where you are

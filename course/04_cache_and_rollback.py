@@ -1104,6 +1104,43 @@ from specdec.trained.decoding import print_recorded
 
 print_recorded()
 
+# %% [markdown] only="solution"
+# ## Carry it over
+#
+# Three new situations. Answer first; the answers are folded.
+#
+# **1.** Both caches hold 40 positions. k = 5, and all five guesses are accepted. How long are the
+# caches before and after repair?
+#
+# <details><summary>Answer 1</summary>
+#
+# The target read the newest token and 5 guesses: 46, and nothing is trimmed. The text had 41 tokens
+# and now has 47, so 46 is right. The draft read the newest token and 4 guesses: 45. It must still
+# read its last guess.
+#
+# </details>
+#
+# **2.** A reader of your chat presses *Write that answer again*. The prompt has T tokens. What do
+# you do to the caches?
+#
+# <details><summary>Answer 2</summary>
+#
+# Crop both to T − 1 positions, the prompt without its newest token, and go on from there. Nothing
+# of the prompt is computed again.
+#
+# </details>
+#
+# **3.** A recurrent draft keeps one state of fixed size instead of keys and values, and cannot
+# crop. How do you roll it back?
+#
+# <details><summary>Answer 3</summary>
+#
+# Keep a copy of the state from before the round, or one after each guess. After the verdict take
+# the last state that read only accepted tokens, and let it read what is missing. The states do not
+# grow with the text, so k + 1 copies are cheap.
+#
+# </details>
+
 # %% [markdown]
 # ## Where you are
 #

@@ -1263,6 +1263,42 @@ print_regret(
 #
 # </details>
 
+# %% [markdown] only="solution"
+# ## Carry it over
+#
+# Three new situations. Answer first; the answers are folded.
+#
+# **1.** a = 0.7, c = 0.05, a full pass costs as much as a plain one. What is the speedup with k =
+# 3? Does a fourth guess pay?
+#
+# <details><summary>Answer 1</summary>
+#
+# 2.533 / 1.15 = 2.20. The fourth guess comes out with a chance of 0.7⁴ = 0.24, and costs 0.05 ×
+# 2.20 = 0.11 of a token. It pays.
+#
+# </details>
+#
+# **2.** After k was raised from 2 to 6, a dashboard shows accepted/drafted falling from 0.72 to
+# 0.49. Has the draft become worse?
+#
+# <details><summary>Answer 2</summary>
+#
+# Not by this figure. With a = 0.8 throughout, arithmetic alone gives (0.8 + 0.64) / 2 = 0.72 for k
+# = 2 and 2.95 / 6 = 0.49 for k = 6. Compare α̂, from tested places only.
+#
+# </details>
+#
+# **3.** By day a server answers 32 texts at once, and a pass over k + 1 = 4 places of each costs 2
+# plain passes. By night it answers one, and the pass costs 1. The draft is free. From which
+# acceptance on does k = 3 pay?
+#
+# <details><summary>Answer 3</summary>
+#
+# By night from any acceptance above 0. By day a round has to give more than 2 tokens: 1 + a + a² +
+# a³ = 2 at a = 0.54. One setting of k does not fit both.
+#
+# </details>
+
 # %% [markdown]
 # ## Where you are
 #

@@ -1387,6 +1387,44 @@ print_engines()
 # **Limits.** One target, one kind of prose, greedy only. If the target repeats itself, a part of the gain
 # comes from that. Not tried: more than 3,072 tokens, sampling.
 
+# %% [markdown] only="solution"
+# ## Carry it over
+#
+# Three new situations. Answer first; the answers are folded.
+#
+# **1.** Your target is tuned on contracts, and the old draft agrees less. You can teach the draft
+# on contracts that people wrote, or on the tuned target's probabilities along such texts. Which?
+#
+# <details><summary>Answer 1</summary>
+#
+# The target's probabilities. The draft must resemble the target, not the truth, and along the texts
+# that the target will meet. People's contracts alone teach it where the target itself would go
+# otherwise.
+#
+# </details>
+#
+# **2.** An editor asks the model to rename a variable in a file of 300 lines. Which draft would you
+# try first, and where will it fail?
+#
+# <details><summary>Answer 2</summary>
+#
+# Prompt lookup: nearly all of the answer stands in the prompt, and a lookup costs next to nothing.
+# It fails at each renamed place, where it copies the old name. One correction later the newest
+# tokens match again.
+#
+# </details>
+#
+# **3.** Head 1 is right with 0.6, its two best tokens hold the right one with 0.75. Head 2 is right
+# with 0.4 after the first choice, head 3 with 0.3 after that. You may verify three nodes. A chain
+# of three heads, or two choices of head 1 and head 2 below the first?
+#
+# <details><summary>Answer 3</summary>
+#
+# The chain gives 1 + 0.6 + 0.24 + 0.072 = 1.91 tokens a pass, the tree 1 + 0.75 + 0.24 = 1.99. With
+# a weak first guess, wide is better than deep.
+#
+# </details>
+
 # %% [markdown]
 # ## Where you are
 #

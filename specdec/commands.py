@@ -29,6 +29,8 @@ def main(argv: list[str] | None = None) -> int:
     reset.set_defaults(run=lambda args, _: reset_lesson(args.lesson))
     update = commands.add_parser("update", help="fetch a newer version; your copies are kept")
     update.set_defaults(run=lambda *_: update_course())
+    progress = commands.add_parser("progress", help="show how far you are in all lessons")
+    progress.set_defaults(run=lambda *_: show_progress())
     args, rest = parser.parse_known_args(argv)
     if rest and args.command != "lab":
         parser.error(f"unknown arguments: {' '.join(rest)}")
@@ -134,6 +136,17 @@ def reset_lesson(name: str) -> int:
         print(f"Your work is kept as {dated_copy(path).name}.")
     path.write_bytes(released.stdout)
     print(f"{path} is fresh again. In JupyterLab: File > Reload Notebook from Disk.")
+    return 0
+
+
+def show_progress() -> int:
+    """Print how far each lesson is, by the last checks in the saved notebooks."""
+    from specdec.progress.overview import Overview
+
+    overview = Overview(LESSONS, Path())
+    if not overview.found:
+        raise CommandError(f"There are no lessons in {LESSONS.resolve()}.")
+    print(overview)
     return 0
 
 

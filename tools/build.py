@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import tempfile
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
@@ -43,6 +43,7 @@ from tools.course import (
     worked_notebook,
     write_notebook,
 )
+from tools.record_traces import processor
 
 LESSONS = ROOT / "lessons"
 SOLUTIONS = ROOT / "solutions"
@@ -108,8 +109,10 @@ def run(notebook, *, allow_errors: bool = False, timeout: int = 120, cwd: Path =
 
 
 def solution(lesson: Lesson):
-    """Return the worked solution, run, with its outputs."""
-    return run(worked_notebook(lesson))
+    """Return the worked solution, run, with its outputs and with where and when it ran."""
+    notebook = run(worked_notebook(lesson))
+    notebook.metadata["specdec"]["ran"] = f"{processor()}, {datetime.now(UTC).date()}"
+    return notebook
 
 
 def edited(path: Path) -> bool:
@@ -139,8 +142,9 @@ def same_but_images(old: Path, new) -> bool:
 
 
 def comparable(notebook) -> str:
-    """Return a solution as text without images, and without the outputs of measured cells."""
+    """Return a solution as text without images, measured outputs, and the machine it ran on."""
     notebook = nbformat.from_dict(json.loads(to_text(notebook)))
+    notebook.metadata.get("specdec", {}).pop("ran", None)
     for cell in notebook.cells:
         if "measured" in cell.metadata.get("tags", []):
             cell.outputs = []

@@ -372,9 +372,19 @@ def hints_cell(lesson: Lesson, cell, exercise: int):
         f"<details><summary>Hint {i}</summary>\n\n{hint.strip()}\n\n</details>"
         for i, hint in enumerate(hints, 1)
     ]
-    target = f"../../solutions/{lesson.slug}/{lesson.slug}.ipynb#Exercise-{exercise}:-{name}"
+    target = f"{worked_link(lesson.slug)}#Exercise-{exercise}:-{name}"
     parts.append(f"Done, or done trying? [Read the worked answer]({target}).")
     return new_markdown_cell("\n\n".join(parts))
+
+
+def worked_link(slug: str) -> str:
+    """Return where a lesson's notebook finds its worked solution."""
+    return f"../../solutions/{slug}/{slug}.ipynb"
+
+
+def without_worked_link(source: str) -> str:
+    """Return a cell's text without the sentence that links to a worked answer."""
+    return re.sub(r"\n*^Done, or done trying\? \[Read .*\)\.$", "", source, flags=re.M)
 
 
 def question_cells(lesson: Lesson, index: int, worked: bool) -> list:

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from specdec.sealed import unseal
 from specdec.values import plain, show
 
 from .core import CheckFailed, NotWrittenYet
@@ -46,7 +47,7 @@ def questions() -> dict:
     folder = files("specdec.checks") / "data"
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
         if Path(file.name).suffix == ".json":
-            found.update(json.loads(file.read_text(encoding="utf-8")))
+            found.update(json.loads(unseal(file.read_text(encoding="utf-8"))))
     return found
 
 

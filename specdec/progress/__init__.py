@@ -1,13 +1,19 @@
-"""Where a learner stands in a lesson: all visible checks, run on what is defined right now."""
+"""Where a learner stands: a lesson's visible checks, run on what is defined right now, then all
+lessons by the last checks in their saved notebooks.
+"""
 
 import contextlib
 import io
 import json
+import os
 from importlib.resources import files
+from pathlib import Path
 
 from IPython import get_ipython
+from IPython.display import display
 
 from specdec.checks import NotWrittenYet
+from specdec.progress.overview import Overview
 
 
 def lesson_checks(lesson: str) -> list[dict]:
@@ -34,13 +40,18 @@ def marked_later(check: dict) -> bool:
 
 
 def show_progress(lesson: str) -> None:
-    """Print a line for each check and the points that pass; nothing is written or handed in."""
+    """Print a line for each check and the points that pass, then show all lessons in a table.
+
+    Nothing is written or handed in.
+    """
     names = get_ipython().user_ns
+    marks = {}
     passed = noted = total = 0
     for check in lesson_checks(lesson):
         mark = run_check(check["source"], names)
         if mark == "✓" and marked_later(check):
             mark = "•"
+        marks[check["id"]] = mark
         passed += check["points"] * (mark == "✓")
         noted += check["points"] * (mark == "•")
         total += check["points"]
@@ -49,3 +60,17 @@ def show_progress(lesson: str) -> None:
     if noted:
         print(f"{noted} more noted, marked when graded.")
     print("✓ passes  • noted  ✎ not written  ✗ look again")
+    show_course({lesson: marks})
+
+
+def show_course(now: dict | None = None) -> None:
+    """Show how far all lessons are, when their folders stand beside the notebook's own.
+
+    now  {lesson: {check id: mark}} of checks that have just run
+    """
+    if os.environ.get("SPECDEC_STILL") == "1":
+        return  # a worked solution is built: no learner's work
+    here = Path.cwd()
+    overview = Overview(here.parent, here, now)
+    if overview.found:
+        display(overview)

@@ -1,6 +1,7 @@
 """Lesson 1 as a student meets it: the course's own JupyterLab, a real browser, mouse and keys."""
 
 import pytest
+from lab import THEMES, axe_violations
 from lesson_in_lab import MODEL_ERROR, commit, sentence, toolbar, validate
 
 pytestmark = pytest.mark.browser
@@ -81,6 +82,29 @@ def test_validate_says_success_for_a_solved_lesson(lesson, browser, solved):
     place = lesson.place("show_progress", solved)
     output = notebook.scroll_to(place).locator(".jp-OutputArea").inner_text()
     assert "18 of 20 points pass their visible checks.\n2 more noted" in output
+    assert (notebook.foreign, notebook.errors) == ([], [])
+    notebook.close()
+
+
+def test_all_lessons_are_shown_and_opened_by_keyboard(lesson, browser):
+    notebook = lesson.lab.open(browser, lesson.copy("course_view"))
+    notebook.run_all()
+    view = notebook.scroll_to(lesson.place("show_progress")).locator(".sd-course")
+    view.wait_for()
+    assert view.locator("tbody tr").count() == 6
+    for theme in THEMES:
+        notebook.theme(theme)
+        assert axe_violations(notebook.page, ".sd-course") == []
+    cells = notebook.cell_count()
+    parts = view.locator("summary").first
+    parts.focus()
+    notebook.page.keyboard.press("Enter")
+    assert view.get_by_text("verify_greedy: not written").is_visible()
+    notebook.page.keyboard.type("dd")
+    assert notebook.cell_count() == cells
+    view.locator("a", has_text="One forward pass").focus()
+    notebook.page.keyboard.press("Enter")
+    notebook.page.locator(".jp-NotebookPanel:visible", has_text="Lesson 2 ·").wait_for()
     assert (notebook.foreign, notebook.errors) == ([], [])
     notebook.close()
 

@@ -17,6 +17,8 @@ import pytest
 from make_course import LESSON, source_notebook
 
 from autograder.__main__ import main
+from autograder.check import notebook_at
+from autograder.errors import GradingError
 from autograder.grading import log_to
 
 TOO_SLOW = "No answer within 3 seconds. Is there an endless loop?"
@@ -188,7 +190,7 @@ def test_check_reports_each_graded_cell(submitted, capsys):
 
 
 def test_check_prints_a_table_with_messages(submitted, capsys):
-    assert main(["check", str(submitted("half"))]) == 0
+    assert main(["check", str(submitted("half").parent)]) == 0  # the lesson's folder will do
     text = " ".join(capsys.readouterr().out.split())
     assert "✗ failed" in text
     assert "double(-3) returned -1, wanted -6" in text
@@ -270,9 +272,21 @@ def test_check_refuses_what_is_no_notebook_of_the_course(
 
 def test_check_refuses_wrong_paths(classroom, tmp_path, capsys):
     assert "does not exist" in refused(["check", tmp_path / "no.ipynb"], capsys)
-    assert "is a folder" in refused(["check", tmp_path], capsys)
+    assert "is a folder without a notebook" in refused(["check", tmp_path], capsys)
     (tmp_path / "link.ipynb").symlink_to("/etc/passwd")
     assert "is a link" in refused(["check", tmp_path / "link.ipynb"], capsys)
+
+
+def test_check_finds_the_notebook_of_a_folder(tmp_path):
+    (tmp_path / "one.2026-11-30-101500.ipynb").touch()  # a copy that reset has kept
+    (tmp_path / "one.ipynb").touch()
+    assert notebook_at(tmp_path) == tmp_path / "one.ipynb"
+    (tmp_path / "two.ipynb").touch()
+    with pytest.raises(GradingError, match="several notebooks; name one: one"):
+        notebook_at(tmp_path)
+    own = tmp_path / f"{tmp_path.name}.ipynb"
+    own.touch()
+    assert notebook_at(tmp_path) == own
 
 
 def test_check_refuses_a_huge_file(classroom, tmp_path, capsys):
