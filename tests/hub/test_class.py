@@ -187,11 +187,12 @@ def test_the_formgrader_shows_points_and_takes_marks_and_comments(machine, teach
 
 
 def test_two_markers_at_once_lose_nothing(machine, teacher):
-    """One grades the class by command while the other marks in the formgrader."""
-    with machine.start(TEACHER, sys.executable, "-m", "autograder", "grade", "01", "--force",
-                       cwd=machine.course) as grading:  # fmt: skip
-        marked = 0
-        teacher.open_submission(LESSON, CYD)
+    """One grades the class by command, with a test void now, while the other marks."""
+    teacher.open_submission(LESSON, CYD)
+    autograder(machine, "void", "01", "test_expected_tokens")
+    command = (sys.executable, "-m", "autograder", "grade", "01", "--force")
+    marked = 0
+    with machine.start(TEACHER, *command, cwd=machine.course) as grading:
         while grading.poll() is None and marked < 40:
             marked += 1
             teacher.give("test_accepted_count", marked / 100)
@@ -201,6 +202,11 @@ def test_two_markers_at_once_lose_nothing(machine, teacher):
     with sqlite3.connect(machine.course / "autograder" / "classroom" / "gradebook.db") as book:
         marks = book.execute("select manual_score from grade where manual_score is not null")
         assert sorted(score for (score,) in marks) == sorted([0.5, marked / 100])
+        void = "select sum(auto_score) from grade join base_cell on cell_id = base_cell.id"
+        (points,) = book.execute(f"{void} where name = 'test_expected_tokens'").fetchone()
+    shown = {student: float(text.split()[0]) for student, text in teacher.scores(LESSON).items()}
+    assert shown[ADA] == 20
+    assert shown[CYD] == pytest.approx(points / len(STUDENTS) + marked / 100)
 
 
 def test_the_student_reads_the_feedback(machine, teacher, people):
