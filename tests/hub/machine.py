@@ -150,8 +150,7 @@ class ClassMachine:
 
     def own(self, path, user):
         """Give a folder or file to a user."""
-        for item in (path, *(path.rglob("*") if path.is_dir() else ())):
-            shutil.chown(item, user, user)
+        subprocess.run(["chown", "-R", f"{user}:{user}", path], check=True)
 
     def _fill(self):
         self.folder.chmod(0o755)

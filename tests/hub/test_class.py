@@ -251,10 +251,12 @@ def test_no_student_reaches_anothers_work_or_the_tests(machine):
 
 def test_the_grades_go_to_the_learning_platform(machine):
     said = autograder(machine, "export", "01", "--format", "canvas")
-    path = machine.course / "autograder" / "classroom" / f"grades-{LESSON}-canvas.csv"
-    with open(path, newline="", encoding="utf-8-sig") as file:
+    folder = machine.course / "autograder" / "classroom" / "term" / "export"
+    path = folder / f"{LESSON}-canvas.csv"
+    with open(path, newline="", encoding="utf-8") as file:
         rows = {row["SIS Login ID"]: row for row in csv.DictReader(file)}
-    assert "sd-dan" in said
+    assert "nothing handed in by sd-dan" in said
+    assert f"look again: {BEN} (test_accepted_count), {CYD} (test_accepted_count)" in said
     assert rows[ADA]["ID"] == "4711"
     (column,) = [name for name in rows[ADA] if name.startswith(LESSON)]
     assert rows[ADA][column] == "20"
