@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 p
 RUN = $(VENV)/bin/python
 PIP = $(RUN) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: help lab test engines soak bench build check bundle site demo reset update lint lock clean
+.PHONY: help lab test engines hub soak bench build check bundle site demo reset update lint lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/' | expand -t 10
@@ -32,6 +32,13 @@ $(VENV)/engines: $(VENV)/developer
 	@$(PIP) -e '.[dev,engines]'
 	@touch $@
 
+$(VENV)/hub: $(VENV)/developer tests/hub/package-lock.json
+	@echo "Installing a hub for the class test ..."
+	@$(PIP) -e '.[dev,hub]'
+	@mkdir -p $(VENV)/proxy && cp tests/hub/package.json tests/hub/package-lock.json $(VENV)/proxy/
+	@npm ci --prefix $(VENV)/proxy --silent --no-audit --no-fund
+	@touch $@
+
 lab: $(VENV)/learner  ## open JupyterLab at lesson 1 (LAB_ARGS="--no-browser --port=8890")
 	@$(RUN) -m specdec lab $(LAB_ARGS)
 
@@ -39,6 +46,8 @@ test: $(VENV)/developer  ## run the tests (TEST_ARGS="-k widgets")
 	@$(RUN) -m pytest $(TEST_ARGS)
 
 engines: $(VENV)/engines  ## install torch and transformers, for the tests that need them
+
+hub: $(VENV)/hub  ## install JupyterHub, for the class test (as root: CLASS_TEST=1 make test TEST_ARGS=tests/hub)
 
 soak: $(VENV)/developer  ## the long tests: every known answer graded, 50 power cuts, 50,000 tokens
 	@SOAK=1 $(RUN) -m pytest --timeout 1800 tests/grading/test_mutants.py tests/grading/test_nothing_lost.py $(TEST_ARGS)

@@ -25,6 +25,10 @@ COLUMNS = {
     "name": ("full name", "student", "name"),
     "email": ("email", "email address", "e-mail"),
     "canvas_id": ("canvas_id", "id"),
+    "sis_user_id": ("sis_user_id", "sis user id"),
+    "sis_login_id": ("sis_login_id", "sis login id"),
+    "id_number": ("id_number", "id number"),
+    "username": ("username",),
     "moodle_id": ("identifier",),
     "handed_in": ("last modified (submission)", "handed_in", "submitted at"),
 }
@@ -37,7 +41,8 @@ _SAFE = re.compile(r"[^\s./\\,;\"'*?<>|:][^/\\,;\"'*?<>|:]{0,99}")
 class Person:
     """One student. handed_in is the platform's text of when, where the file tells it.
 
-    moodle_id is Moodle's number of a participant in one assignment, so it is not kept.
+    canvas_id and the two of its student information system are Canvas's, id_number and username
+    Moodle's. moodle_id is Moodle's number of a participant in one assignment, so it is not kept.
     """
 
     student_id: str
@@ -45,6 +50,10 @@ class Person:
     last_name: str = ""
     email: str = ""
     canvas_id: str = ""
+    sis_user_id: str = ""
+    sis_login_id: str = ""
+    id_number: str = ""
+    username: str = ""
     moodle_id: str = ""
     handed_in: str = ""
 
@@ -258,4 +267,5 @@ def enter(course, roster):
             for name in ("first_name", "last_name", "email"):
                 # nbgrader's export writes no quotes, so a comma would make another column.
                 setattr(row, name, getattr(person, name).replace(",", " ") or getattr(row, name))
+            row.lms_user_id = person.canvas_id or row.lms_user_id
         book.db.commit()

@@ -111,6 +111,9 @@ def _forget_files(root, course, student):
     if gone:  # reports show answers without a name
         gone += [str(p) for p in _unlinked(at["results"].glob("*.html"))]
         gone += [str(p) for p in _unlinked(at["results"].glob("*.txt"))]
+    exports = sorted(at["term"].glob("export/*.csv"))
+    if any(student in path.read_text(encoding="utf-8") for path in exports):
+        gone += [str(p) for p in _unlinked(exports)]  # Canvas's name the student by a number
     for log in [*at["results"].glob("*/nbgrader.log"), *root.glob(".nbgrader.log")]:
         if student in log.read_text(encoding="utf-8", errors="replace"):
             log.unlink()  # it may name the student in any way

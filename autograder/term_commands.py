@@ -50,6 +50,25 @@ def add_term_commands(commands):
     _lesson(report)
     report.set_defaults(run=run_report)
 
+    export = commands.add_parser(
+        "export",
+        help="write a lesson's grades for a learning platform",
+        description="Write a CSV that Canvas' or Moodle's grade import takes, and a table of "
+        "points, penalties and extensions beside it. Who has no grade yet is named. Exit status 1 "
+        "when a student with a grade is not in the platform's file.",
+    )
+    _lesson(export)
+    export.add_argument(
+        "--format", required=True, choices=("canvas", "moodle"), help="whose import it is for"
+    )
+    export.add_argument(
+        "--column",
+        metavar="NAME",
+        help="the assignment's name there, for Canvas as its export has it: 'Lesson 1 (4711)' "
+        "(default: the lesson's)",
+    )
+    export.set_defaults(run=run_export)
+
     void = commands.add_parser(
         "void",
         help="let a wrong test count no more",
@@ -179,6 +198,18 @@ def run_report(args):
     _say(text)
     _say(f"page: {page}")
     return 0
+
+
+def run_export(args):
+    from autograder.export import export
+
+    course = _course(args)
+    found = export(course, course.find_lesson(args.lesson), args.format, args.column)
+    _lines("note", found.notes)
+    _lines("left out", [f"{student} {why}" for student, why in found.left_out.items()])
+    _say(f"{found.rows} students in {found.upload}")
+    _say(f"points, penalties and extensions of all: {found.details}")
+    return int(bool(found.left_out))
 
 
 def run_void(args):

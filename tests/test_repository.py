@@ -31,13 +31,20 @@ def test_constraints_fit_the_bounds():
         name, _, version = line.partition("==")
         pinned[name.lower().replace("_", "-")] = version
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["instructor"]]
-    for text in [*wanted, *project["optional-dependencies"]["dev"]]:
+    groups = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *groups["instructor"], *groups["dev"], *groups["hub"]]
+    for text in wanted:
         requirement = Requirement(text)
         if requirement.name == project["name"]:
             continue
         assert requirement.name in pinned, f"{requirement.name} is not in constraints.txt"
         assert requirement.specifier.contains(pinned[requirement.name]), text
+
+
+def test_a_hub_has_the_same_lab_settings_as_binder():
+    given = ROOT / "binder" / "lab-settings" / "overrides.json"
+    on_hub = ROOT / "hub" / "both" / "labconfig" / "default_setting_overrides.json"
+    assert on_hub.read_bytes() == given.read_bytes()
 
 
 def test_the_badge_opens_a_lesson_that_exists():
