@@ -133,6 +133,7 @@ def run_grade(args):
 
     if not args.cluster:
         start_imports()
+    from autograder.backup import why_not
     from autograder.batch import Options, grade
     from autograder.course import Course
     from autograder.report import print_class, progress, warn_unsafe
@@ -159,6 +160,8 @@ def run_grade(args):
     with progress() as say:
         lines, grades = grade(course, lesson, options, say)
     print_class(lesson, lines)
+    if problem := why_not(course):
+        print(f"autograder: no backup of the gradebook is made: {problem}", file=sys.stderr)
     print(f"grades: {grades}")
     if options.feedback:
         print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")

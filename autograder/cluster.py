@@ -32,11 +32,13 @@ def check_address(address):
     text = address if "://" in address else f"tcp://{address}"
     scheme, host = _parts(text)
     if scheme not in ("tcp", "tls") or not host:
-        raise GradingError(f"'{address}' is no address of a Dask scheduler, such as tls://HOST:8786.")
+        raise GradingError(
+            f"'{address}' is no address of a Dask scheduler, such as tls://HOST:8786."
+        )
     if not _is_safe(text):
         raise GradingError(
-            f"{address} is not on this machine and not encrypted: hand-ins and grades could be read "
-            "and changed on the way. Start scheduler and workers with certificates and give "
+            f"{address} is not on this machine and not encrypted: hand-ins and grades could be "
+            "read and changed on the way. Start scheduler and workers with certificates and give "
             f"tls://{host}:PORT (see docs/scale.md)."
         )
     return text
@@ -141,7 +143,7 @@ class Cluster:
 
     def _addresses(self):
         """Return the workers' addresses; GradingError where one would be spoken to in the clear."""
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        workers = sorted(self.client.nthreads())
         for worker in workers:
             if not _is_safe(worker):
                 raise GradingError(
@@ -216,7 +218,9 @@ class Cluster:
             suspects.append(job)
             return None
         except CancelledError:
-            raise GradingError(f"the scheduler {self.address} is gone. {AGAIN}", "cluster") from None
+            raise GradingError(
+                f"the scheduler {self.address} is gone. {AGAIN}", "cluster"
+            ) from None
         except Exception as error:
             text = f"the cluster could not {job.kind} it: {type(error).__name__}: {error}"
             return {"error": text, "kind": "engine"}
@@ -256,8 +260,8 @@ def _connect(address):
     security = Security(require_encryption=True) if encrypted else Security()
     if encrypted and not (security.tls_ca_file and security.tls_client_cert):
         raise GradingError(
-            f"{address} needs certificates, and Dask's settings name none: set distributed.comm.tls "
-            "ca-file, client.cert and client.key (see docs/scale.md)."
+            f"{address} needs certificates, and Dask's settings name none: set "
+            "distributed.comm.tls with ca-file, client.cert and client.key (see docs/scale.md)."
         )
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here
     try:

@@ -13,7 +13,6 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from nbgrader.preprocessors import AssignLatePenalties
-
 from sqlalchemy.exc import DBAPIError
 
 from autograder.submissions import grade_id

@@ -116,11 +116,13 @@ def _connection(course):
     except ModuleNotFoundError as error:
         raise GradingError(
             f"the package '{error.name}' is missing, which speaks to PostgreSQL; install it with: "
-            'pip install -c constraints.txt -e ".[cluster]"'
+            'pip install -c constraints.txt -e ".[postgresql]"'
         ) from None
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
-        raise GradingError(f"the gradebook {course.gradebook_name} can't be reached: {reason}") from None
+        raise GradingError(
+            f"the gradebook {course.gradebook_name} can't be reached: {reason}"
+        ) from None
     with connection:
         yield connection
 
