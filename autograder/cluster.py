@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from autograder import environment, packed, remote
+from autograder import environment, packed
 from autograder.errors import GradingError
 from autograder.work import AHEAD, LOST
 
@@ -113,7 +113,7 @@ class Cluster:
         own = packed.own({})
         started = {
             worker: self.client.submit(
-                remote.serve, "warm_up", digest, pack, own,
+                _serve, "warm_up", digest, pack, own,
                 workers=[worker], allow_other_workers=False, pure=False, retries=1,
             )
             for worker in workers
@@ -136,7 +136,7 @@ class Cluster:
         except TimeoutError:
             return f"it did not answer within {CHECK_SECONDS} seconds."
         except (ModuleNotFoundError, AttributeError) as error:  # another version, or none
-            return f"the course is not installed there ({error}). {remote.MEND}"
+            return f"the course is not installed there ({error}). {environment.MEND}"
         except Exception as error:
             return f"it failed: {type(error).__name__}: {error}."
         return answer.get("refused") or answer.get("error") or ""
@@ -206,7 +206,7 @@ class Cluster:
 
     def _submit(self, job):
         pack = self.packs[job.digest] if job.with_pack else None
-        return self.pool.submit(remote.serve, job.kind, job.digest, pack, job.own)
+        return self.pool.submit(_serve, job.kind, job.digest, pack, job.own)
 
     def _outcome(self, future, job, suspects, again):
         """Return what came of a job, or None where it has to run again."""
@@ -245,6 +245,13 @@ class Cluster:
             digest, pack = packed.pack(task, environment.stamp(self.root, packages))
             self.made[texts], self.packs[digest] = digest, pack
         return self.made[texts], self.packs[self.made[texts]]
+
+
+def _serve(*arguments):
+    """What workers run; they import the rest."""
+    from autograder import remote
+
+    return remote.serve(*arguments)
 
 
 def _connect(address):

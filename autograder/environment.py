@@ -12,6 +12,10 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 
 ENGINE = "autograder.engine"
+MEND = (
+    "Install the same versions and the same course there (pip install -c constraints.txt -e "
+    '".[cluster]") and start the worker again.'
+)
 OWN_NEEDS = ("nbgrader", "numpy")  # of the engine, where a course has no requirements.txt
 
 

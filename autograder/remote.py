@@ -11,14 +11,12 @@ import tempfile
 import threading
 from pathlib import Path
 
+from distributed import get_worker
+
 from autograder import environment, packed
 from autograder.work import work
 
 KEPT = 4  # packs; each may hold a lesson's data files
-MEND = (
-    "Install the same versions and the same course there (pip install -c constraints.txt -e "
-    '".[cluster]") and start the worker again.'
-)
 
 
 def serve(kind, digest, pack, own):
@@ -36,7 +34,7 @@ def serve(kind, digest, pack, own):
         return json.dumps({"missing": digest})
     if common["refused"]:
         return _refuse(common["refused"])
-    folder = Path(tempfile.mkdtemp(prefix="grading-task-"))
+    folder = Path(tempfile.mkdtemp(prefix="task-", dir=_scratch()))
     try:
         outcome = work(kind, {**common["data"], **packed.unpack(own, folder)})
     finally:
@@ -46,9 +44,12 @@ def serve(kind, digest, pack, own):
     return json.dumps(outcome)
 
 
-def _refuse(reason):
-    from distributed import get_worker
+def _scratch():
+    """Return the worker's own folder, which Dask removes also after a worker that was killed."""
+    return get_worker().local_directory
 
+
+def _refuse(reason):
     return json.dumps({"refused": reason, "worker": get_worker().address})
 
 
@@ -61,7 +62,9 @@ class _Packs:
 
     @functools.cached_property
     def home(self):
-        return tempfile.TemporaryDirectory(prefix="grading-packs-")
+        return tempfile.TemporaryDirectory(
+            prefix="packs-", dir=_scratch(), ignore_cleanup_errors=True
+        )
 
     def find(self, digest, pack):
         """Return {"data", "refused"} of a pack, or None where it is not here."""
@@ -89,7 +92,7 @@ def _refusal(wanted):
         return ""
     found = environment.differences(wanted, here)
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-    return f"it has {', '.join(found[:5])}{more}. {MEND}"
+    return f"it has {', '.join(found[:5])}{more}. {environment.MEND}"
 
 
 _packs = _Packs()

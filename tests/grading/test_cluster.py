@@ -189,6 +189,12 @@ def test_grading_here_and_there_is_the_same(course, killed, processes):
     place, expected = course
     lines, _ = grade(place, LESSON, Options(jobs=1, feedback=False))
     assert not any(line.fresh for line in lines if not line.result.ungraded)
+
+    def stop(done, total, student):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade(place, LESSON, Options(cluster=processes.address, force=True, feedback=False), stop)
     one = next(student for student in expected if student.endswith("own-file"))
     again = [
         grade(place, LESSON, Options(student=one, force=True, **way))[0][0].result.as_dict()
