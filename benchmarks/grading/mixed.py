@@ -15,7 +15,7 @@ from autograder.submissions import Notebook
 from tests.engine.corpus import CORPUS
 
 # Of each hundred: how many are of which kind.
-MIX = {"right": 56, "half": 18, "untouched": 4, "tampered": 8, "hostile": 5, "endless": 1,
+MIX = {"right": 56, "half": 21, "untouched": 4, "tampered": 8, "hostile": 2, "endless": 1,
        "crash": 2, "truncated": 2, "no json": 1, "mark": 1, "other name": 2}  # fmt: skip
 STEP = 37  # through the kinds; it has no factor of 100, so they are well mixed
 LOOP = "while True:\n    pass"
