@@ -23,6 +23,7 @@ from autograder.batch import Options, grade
 from autograder.course import Course
 from autograder.engine import SandboxUnavailable, sandbox
 from autograder.errors import GradingError
+from autograder.regrade import compare
 from autograder.work import AHEAD, LOST
 from tests.engine import lesson
 
@@ -201,6 +202,8 @@ def test_grading_here_and_there_is_the_same(course, killed, processes):
         for way in ({"jobs": 1}, {"cluster": processes.address})
     ]
     assert again[0] == again[1]
+    changes = compare(place, LESSON, Options(student=one, cluster=processes.address))
+    assert [(change.before, change.after) for change in changes] == [(5, 5)]
     page = place.folder("feedback", LESSON, one) / f"{LESSON}.html"
     assert "secret_cases = [" not in page.read_text("utf-8")
 
