@@ -21,6 +21,8 @@ CONNECT_SECONDS = 20
 CHECK_SECONDS = 180  # for a worker to start its sandbox; one that is busy answers later
 PATIENCE = 60  # seconds without any worker
 LOOK = 2  # seconds between two looks at the workers
+NOT_INSTALLED = ModuleNotFoundError, AttributeError  # what a worker says without this package
+NO_COURSE = "the course is not installed there, or another version of it ({}). " + environment.MEND
 AGAIN = "What is graded so far is kept: run the same command again to go on."
 
 
@@ -85,6 +87,7 @@ class Cluster:
         self.address = check_address(address)
         self.root = course_root
         self.made, self.packs = {}, {}  # texts -> digest -> bytes; one a version of the lesson
+        self.checked = set()  # addresses of the workers that were asked before the first task
         self.count, self.looked, self.seen = 0, 0.0, 0.0
 
     def __enter__(self):
@@ -109,6 +112,7 @@ class Cluster:
                 f"the cluster at {self.address} has no worker; start some with: "
                 f"dask worker {self.address} --nthreads 1"
             )
+        self.checked = set(workers)
         digest, pack = self._pack(task)
         own = packed.own({})
         started = {
@@ -135,15 +139,18 @@ class Cluster:
             answer = json.loads(future.result(timeout=max(1, until - time.monotonic())))
         except TimeoutError:
             return f"it did not answer within {CHECK_SECONDS} seconds."
-        except (ModuleNotFoundError, AttributeError) as error:  # another version, or none
-            return f"the course is not installed there ({error}). {environment.MEND}"
+        except NOT_INSTALLED as error:
+            return NO_COURSE.format(error)
         except Exception as error:
             return f"it failed: {type(error).__name__}: {error}."
         return answer.get("refused") or answer.get("error") or ""
 
     def _addresses(self):
         """Return the workers' addresses; GradingError where one would be spoken to in the clear."""
-        workers = sorted(self.client.nthreads())
+        try:
+            workers = sorted(self.client.nthreads())
+        except (OSError, TimeoutError, CancelledError):
+            raise self._gone() from None
         for worker in workers:
             if not _is_safe(worker):
                 raise GradingError(
@@ -153,6 +160,9 @@ class Cluster:
                 )
         return workers
 
+    def _gone(self):
+        return GradingError(f"the scheduler {self.address} is gone. {AGAIN}", "cluster")
+
     def _look_after(self):
         """Count the workers now and then; GradingError when there is none for long."""
         now = time.monotonic()
@@ -160,7 +170,7 @@ class Cluster:
             return
         self.looked = now
         if self.client.status != "running":
-            raise GradingError(f"the scheduler {self.address} is gone. {AGAIN}", "cluster")
+            raise self._gone()
         self.count = len(self._addresses())
         if self.count or not self.seen:
             self.seen = now
@@ -218,9 +228,11 @@ class Cluster:
             suspects.append(job)
             return None
         except CancelledError:
-            raise GradingError(
-                f"the scheduler {self.address} is gone. {AGAIN}", "cluster"
-            ) from None
+            raise self._gone() from None
+        except NOT_INSTALLED as error:
+            late = set(self._addresses()) - self.checked
+            text = _refusal(dict.fromkeys(sorted(late), NO_COURSE.format(error)))
+            raise GradingError(f"{text} {AGAIN}", "cluster") from None
         except Exception as error:
             text = f"the cluster could not {job.kind} it: {type(error).__name__}: {error}"
             return {"error": text, "kind": "engine"}

@@ -251,7 +251,7 @@ def test_a_cluster_without_workers_keeps_what_is_graded(course, processes, monke
         grade(place, LESSON, gone)
 
 
-def test_certificates_encrypt_the_way(course, tmp_path, monkeypatch):
+def test_certificates_encrypt_the_way_and_a_lost_scheduler_ends_it(course, tmp_path, monkeypatch):
     place, expected = course
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subprocess.run(
@@ -276,8 +276,18 @@ def test_certificates_encrypt_the_way(course, tmp_path, monkeypatch):
         own = {"ca-file": certificate, "client.cert": certificate, "client.key": key}
         with dask.config.set({f"{tls}.{name}": str(path) for name, path in own.items()}):
             lines, _ = grade(place, LESSON, options)
-        assert lines[0].fresh
-        assert passed(lines[0].result) == expected[student]
+            assert lines[0].fresh
+            assert passed(lines[0].result) == expected[student]
+
+            def stop(done, total, student):
+                encrypted.started[0].kill()
+
+            before = rows(place)
+            with pytest.raises(
+                GradingError, match=r"the scheduler tls://.* is gone. What is graded"
+            ):
+                grade(place, LESSON, Options(force=True, cluster=address), stop)
+            assert rows(place) == before
     finally:
         encrypted.end()
 
