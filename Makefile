@@ -49,8 +49,9 @@ engines: $(VENV)/engines  ## install torch and transformers, for the tests that 
 
 hub: $(VENV)/hub  ## install JupyterHub, for the class test (as root: CLASS_TEST=1 make test TEST_ARGS=tests/hub)
 
-soak: $(VENV)/developer  ## the long tests: every known answer graded, 50 power cuts, 50,000 tokens
+soak: $(VENV)/developer  ## the long tests: known answers, 50 power cuts, 2,000 hand-ins, 50,000 tokens
 	@SOAK=1 $(RUN) -m pytest --timeout 1800 tests/grading/test_mutants.py tests/grading/test_nothing_lost.py $(TEST_ARGS)
+	@$(RUN) benchmarks/grading/scale.py soak
 	@$(RUN) benchmarks/engines/exactness.py --tokens 50000
 
 bench: $(VENV)/developer  ## measure grading beside nbgrader and otter (BENCH_ARGS="whole")

@@ -66,6 +66,11 @@ def build_parser():
         action="store_true",
         help="run the hand-ins' code as you, without any protection",
     )
+    grade.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="let the workers of this Dask scheduler grade, e.g. tls://HOST:8786",
+    )
     grade.set_defaults(run=run_grade)
 
     repair = commands.add_parser(
@@ -127,7 +132,9 @@ def run_check(args):
 def run_grade(args):
     from autograder.work import start_imports
 
-    start_imports()
+    if not args.cluster:
+        start_imports()
+    from autograder.backup import why_not
     from autograder.batch import Options, grade
     from autograder.course import Course
     from autograder.report import print_class, progress, warn_unsafe
@@ -135,8 +142,18 @@ def run_grade(args):
     course = Course.find(args.course)
     lesson = course.find_lesson(args.lesson)
     options = Options(
-        args.student, args.force, args.jobs, args.unsafe_no_sandbox, not args.no_feedback
+        args.student,
+        args.force,
+        args.jobs,
+        args.unsafe_no_sandbox,
+        not args.no_feedback,
+        args.cluster,
     )
+    if options.cluster and (options.unsafe or options.jobs):
+        raise GradingError(
+            "--cluster goes neither with --unsafe-no-sandbox nor with --jobs: a cluster's workers "
+            "run a hand-in only in their sandbox, and each one at a time."
+        )
     if options.unsafe:
         warn_unsafe()
     if args.dry_run:
@@ -144,6 +161,8 @@ def run_grade(args):
     with progress() as say:
         lines, grades = grade(course, lesson, options, say)
     print_class(lesson, lines)
+    if problem := why_not(course):
+        print(f"autograder: no backup of the gradebook is made: {problem}", file=sys.stderr)
     print(f"grades: {grades}")
     if options.feedback:
         print(f"feedback: {course.folder('feedback', lesson, 'STUDENT')}")

@@ -11,6 +11,7 @@ import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
+from autograder import postgres
 from autograder.errors import GradingError
 
 KEPT = 20  # backups
@@ -27,16 +28,20 @@ def backups(course):
 def backup(course):
     """Copy gradebook, grades and results; return the backup's folder, None without a gradebook.
 
-    The copy is opened and compared before it counts. Old backups beyond KEPT go.
+    The copy is opened and compared before it counts. Old backups beyond KEPT go. A gradebook in
+    PostgreSQL needs its programs (why_not says whether they are there): None without them.
     """
-    if course.gradebook_file is None or not course.gradebook_file.is_file():
+    if why_not(course):
         return None
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S-%fZ")
     target = course.term / "backups" / now
     part = course.term / "backups.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    _copy_gradebook(course.gradebook_file, part / "gradebook.db")
+    if course.gradebook_file is None:
+        postgres.dump(course, part / postgres.DUMP)
+    else:
+        _copy_gradebook(course.gradebook_file, part / "gradebook.db")
     files = {path: (course.root / path).read_text(encoding="utf-8") for path in _others(course)}
     write_files(part / RECORDS, files)
     target.parent.mkdir(exist_ok=True)
@@ -44,6 +49,17 @@ def backup(course):
     for old in backups(course)[:-KEPT]:
         shutil.rmtree(old)
     return target
+
+
+def why_not(course):
+    """Return why no backup can be made of a course, or ""."""
+    if course.gradebook_file is not None:
+        return "" if course.gradebook_file.is_file() else "there is no gradebook yet"
+    if not postgres.is_used(course):
+        return f"{course.gradebook_name} is of no known kind: back it up yourself"
+    if not postgres.has_tools():
+        return postgres.NO_TOOLS
+    return postgres.check(course)
 
 
 def restore(course, name=None):
@@ -57,6 +73,20 @@ def restore(course, name=None):
         listed = ", ".join(path.name for path in known) or "none"
         raise GradingError(f"there is no backup '{name or ''}'; known: {listed}.")
     source = chosen[0]
+    put_in_place = (_ready_file if course.gradebook_file else _ready_database)(course, source)
+    for path in _others(course):
+        (course.root / path).unlink()
+    put_in_place()
+    for path, text in read_files(source / RECORDS).items():
+        target = course.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    shutil.rmtree(course.folder("feedback", "*").parent, ignore_errors=True)
+    return source
+
+
+def _ready_file(course, source):
+    """Look at a backup, make one of what is there, and return what puts the first in place."""
     problem = check_gradebook(source / "gradebook.db")
     if problem:
         raise GradingError(f"the backup {source} is not whole: {problem}.")
@@ -64,17 +94,25 @@ def restore(course, name=None):
         backup(course)
     part = course.gradebook_file.with_suffix(".restoring")
     _copy_gradebook(source / "gradebook.db", part)
-    for path in _others(course):
-        (course.root / path).unlink()
-    for ending in ("-wal", "-shm", "-journal"):
-        Path(f"{course.gradebook_file}{ending}").unlink(missing_ok=True)
-    os.replace(part, course.gradebook_file)
-    for path, text in read_files(source / RECORDS).items():
-        target = course.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    shutil.rmtree(course.folder("feedback", "*").parent, ignore_errors=True)
-    return source
+
+    def put_in_place():
+        for ending in ("-wal", "-shm", "-journal"):
+            Path(f"{course.gradebook_file}{ending}").unlink(missing_ok=True)
+        os.replace(part, course.gradebook_file)
+
+    return put_in_place
+
+
+def _ready_database(course, source):
+    if not (source / postgres.DUMP).is_file():
+        raise GradingError(
+            f"the backup {source} holds no {postgres.DUMP}, so nothing for {course.gradebook_name}."
+        )
+    problem = why_not(course)
+    if problem and problem != postgres.NO_GRADEBOOK:
+        raise GradingError(f"{course.gradebook_name} can't be restored: {problem}.")
+    backup(course)
+    return lambda: postgres.restore(course, source / postgres.DUMP)
 
 
 def check_gradebook(path):

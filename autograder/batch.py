@@ -21,13 +21,13 @@ from autograder.check import plain
 from autograder.engine import sandbox
 from autograder.errors import GradingError
 from autograder.feedback import settings_of
-from autograder.gradebook import GradeWriter
+from autograder.gradebook import GradeWriter, is_lost
 from autograder.lateness import deadlines
-from autograder.lock import only_one
+from autograder.lock import grading_lock
 from autograder.results import Problem, Result
 from autograder.staging import read_hand_in, stage
 from autograder.submissions import read_source
-from autograder.work import Workers
+from autograder.work import workers_for
 
 STOP_AT = "AUTOGRADER_STOP_AT"  # for tests: "STEP:N" kills this process at the Nth time of a step
 
@@ -53,6 +53,7 @@ class Options:
     force     also what has not changed since it was last graded
     jobs      how many workers; None for one a core
     unsafe    run the students' code without a sandbox
+    cluster   address of a Dask scheduler whose workers grade, or None to grade here
     feedback  also write the pages that students get
     """
 
@@ -61,6 +62,7 @@ class Options:
     jobs: int | None = None
     unsafe: bool = False
     feedback: bool = True
+    cluster: str | None = None
 
 
 def grade(course, lesson, options=None, progress=lambda done, total, student: None):
@@ -70,10 +72,10 @@ def grade(course, lesson, options=None, progress=lambda done, total, student: No
     """
     options = options or Options()
     students = students_of(course, lesson, options.student)
-    if not options.unsafe:
+    if not (options.unsafe or options.cluster):
         look_for_sandbox()
-    jobs = min(options.jobs or os.cpu_count() or 1, len(students))
-    with only_one(course.root / course.results / "grading.lock"), Workers(jobs) as workers:
+    workers = workers_for(course, options, len(students))
+    with grading_lock(course), workers:
         backup(course)
         common = {
             **course.engine_options(lesson),
@@ -220,6 +222,11 @@ class Batch:
         try:
             self._write(hand_in, graded)
         except Exception as error:  # one student's must not stop the others
+            if is_lost(error):
+                raise GradingError(
+                    f"the gradebook {self.course.gradebook_name} does not answer any more. What is "
+                    "graded so far is kept: run the same command again to go on."
+                ) from error
             return self._unexpected(student, "its grades could not be written", error)
         self._record(student, digest, result, hand_in.made_with)
         return Graded(student, result, fresh=True)

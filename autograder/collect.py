@@ -30,7 +30,7 @@ import dateutil.tz
 from autograder import roster as rosters
 from autograder.archives import Budget, Entry, Refused, read_nested, read_place
 from autograder.errors import GradingError
-from autograder.lock import only_one
+from autograder.lock import grading_lock
 from autograder.staging import MAX_EXTRA_BYTES, MAX_EXTRA_FILES
 
 MOODLE = re.compile(r"(?P<name>.*?)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)(?P<rest>_.*)?")
@@ -87,7 +87,7 @@ def collect(course, lesson, place, *, roster=None, id_column=None, zone=None, re
     zone     name of the time zone of the archive's and the roster's times; None for this machine's
     replace  also where it can't be told that the new hand-in is the later one
     """
-    with only_one(course.root / course.results / "grading.lock"):
+    with grading_lock(course):
         people = rosters.load(course)
         if roster:
             people = rosters.import_roster(course, roster, id_column)

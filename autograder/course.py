@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.engine import make_url
 from traitlets import Enum, List, Unicode
 from traitlets.config import Configurable, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
@@ -202,6 +203,12 @@ class Course(Configurable):
         start = "sqlite:///"
         url = self.gradebook_url
         return Path(url.removeprefix(start)) if url.startswith(start) else None
+
+    @property
+    def gradebook_name(self):
+        """Return where the gradebook is, for people to read; never with its password."""
+        url = make_url(self.gradebook_url)
+        return str(self.gradebook_file or url.render_as_string(hide_password=True))
 
     @property
     def term(self):

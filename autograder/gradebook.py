@@ -13,8 +13,14 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy.exc import DBAPIError
 
 from autograder.submissions import grade_id
+
+
+def is_lost(error):
+    """Say whether an exception means that the database's server is gone."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 class GradeWriter:

@@ -92,7 +92,7 @@ def register(course, lesson):
         except GradingError as error:
             reason = OTHER_CELLS if "submissions associated" in str(error) else error
             raise GradingError(
-                f"{lesson} can't be entered in the gradebook {course.gradebook_url}: {reason}"
+                f"{lesson} can't be entered in the gradebook {course.gradebook_name}: {reason}"
             ) from error
         return nbformat.read(Path(scratch) / lesson / f"{lesson}.ipynb", as_version=4)
 

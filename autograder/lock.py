@@ -3,7 +3,22 @@
 import contextlib
 import sqlite3
 
+from autograder import postgres
 from autograder.errors import GradingError
+
+
+@contextlib.contextmanager
+def grading_lock(course):
+    """Hold a course's gradebook alone, or raise GradingError when another process has it.
+
+    A database server has graders on other machines too: it keeps a lock of its own.
+    """
+    with only_one(course.root / course.results / "grading.lock"):
+        if not postgres.is_used(course):
+            yield
+            return
+        with postgres.only_one(course):
+            yield
 
 
 @contextlib.contextmanager

@@ -15,9 +15,9 @@ from pathlib import Path
 import nbformat
 from nbgrader.exchange.default import Exchange
 
-from autograder import mutants
+from autograder import mutants, postgres
 from autograder.answers import own_tests, with_answers, worked_answers
-from autograder.backup import check_gradebook
+from autograder.backup import check_gradebook, why_not
 from autograder.check import Bench
 from autograder.demo import demo, read_recipes
 from autograder.engine import SandboxUnavailable, sandbox
@@ -199,7 +199,7 @@ def _exchange(course):
 def _gradebook(course):
     path = course.gradebook_file
     if path is None:
-        return Check("gradebook", True, "not in a file; see to its backup yourself")
+        return _database(course)
     if not path.is_file():
         if os.access(_existing(path.parent), os.W_OK):
             return Check("gradebook", True, f"{path} will be made")
@@ -208,6 +208,16 @@ def _gradebook(course):
     if problem:
         return Check("gradebook", False, f"{path}: {problem}", "autograder restore")
     return Check("gradebook", True, f"{path} is whole")
+
+
+def _database(course):
+    problem = why_not(course)
+    if problem == postgres.NO_GRADEBOOK:
+        return Check("gradebook", True, f"{course.gradebook_name} will be filled")
+    if problem:
+        text = f"{course.gradebook_name}: {problem}"
+        return Check("gradebook", False, text, "Without this no batch makes a backup.")
+    return Check("gradebook", True, f"{course.gradebook_name} answers, and can be backed up")
 
 
 def _existing(folder):

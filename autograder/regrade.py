@@ -1,6 +1,5 @@
 """Grade a class without writing anything, and say who would gain or lose."""
 
-import os
 from dataclasses import dataclass, field
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -9,7 +8,7 @@ from autograder import grading
 from autograder.batch import Batch, Options, look_for_sandbox, students_of
 from autograder.errors import GradingError
 from autograder.results import MANUAL, whole
-from autograder.work import Workers
+from autograder.work import workers_for
 
 
 @dataclass
@@ -54,10 +53,9 @@ def compare(course, lesson, options=None, progress=lambda done, total, student: 
     options = options or Options()
     students = students_of(course, lesson, options.student)
     known = _stored(course, lesson)
-    if not options.unsafe:
+    if not (options.unsafe or options.cluster):
         look_for_sandbox()
-    jobs = min(options.jobs or os.cpu_count() or 1, len(students))
-    with Workers(jobs) as workers:
+    with workers_for(course, options, len(students)) as workers:
         common = {
             **course.engine_options(lesson),
             "sandbox": "off" if options.unsafe else "required",

@@ -1,6 +1,7 @@
 """What grading one notebook yields, as plain data."""
 
 import json
+import sys
 from dataclasses import asdict, dataclass, field
 
 PASSED = "passed"
@@ -15,7 +16,7 @@ MANUAL = "manual"
 _NAMES = {"not_written": UNWRITTEN}  # of the engine, where they differ from ours
 
 
-@dataclass
+@dataclass(slots=True)  # a class of 100,000 has more than a million of them
 class Cell:
     """The outcome of one graded cell; message is empty when the cell passed.
 
@@ -30,6 +31,7 @@ class Cell:
     by_hand: bool = False
 
     def __post_init__(self):
+        self.grade_id, self.status = sys.intern(self.grade_id), sys.intern(self.status)
         self.message = printable(self.message)
 
     def as_dict(self):
@@ -40,7 +42,7 @@ class Cell:
         return data
 
 
-@dataclass
+@dataclass(slots=True)
 class Problem:
     """Something about a submission that a person should know; grading may have gone on."""
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from autograder import backup, grading, lateness, roster
+from autograder import backup, grading, lateness, postgres, roster
 from autograder.errors import GradingError
-from autograder.lock import only_one
+from autograder.lock import grading_lock
 
 CLASS_DATA = ("submitted", "autograded", "feedback")
 
@@ -49,11 +49,13 @@ def new_term(course, name=None):
         problem = backup.check_gradebook(course.gradebook_file)
         if problem:
             raise GradingError(f"the gradebook is not whole ({problem}); see `autograder restore`.")
+    if postgres.is_used(course):
+        _want_new_database(course)
     places = {path: target / path.relative_to(course.root) for path in parts}
     for place in places.values():
         if place.exists():
             raise GradingError(f"{place} is there already; give the archive another --name.")
-    with only_one(course.root / course.results / "grading.lock"):
+    with grading_lock(course):
         for path, place in places.items():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.rename(path, place)
@@ -64,6 +66,17 @@ def new_term(course, name=None):
     return target
 
 
+def _want_new_database(course):
+    """Refuse a new term in the database of an old one: nothing of it is deleted here."""
+    students = postgres.students_with_work(course)
+    if students:
+        raise GradingError(
+            f"{course.gradebook_name} holds the work of {students} students. Keep it as it is, or "
+            "write it into the archive with `pg_dump --format=custom`. Then make a new database "
+            "(`createdb NAME`), name it as c.CourseDirectory.db_url, and run this again."
+        )
+
+
 def forget(course, student):
     """Delete one student everywhere in the course, earlier terms included; return what went.
 
@@ -72,15 +85,42 @@ def forget(course, student):
     """
     if student in ("", ".", "..") or os.path.basename(student) != student:
         raise GradingError(f"'{student}' is no student's id.")
+    dumps = _dumps_with(course.term, student, course)  # before anything goes: it needs tools
     gone = _forget_files(course.root, course, student)
     for old in sorted(archive_folder(course).glob("*")):
         gone += _forget_files(old, course, student)
-    if course.gradebook_file and course.gradebook_file.is_file():
+    if _has_gradebook(course):
         gone += _forget_in_gradebook(course, student)
         grading.export(course)
+        gone += _forget_dumps(course, dumps)
     if not gone:
         raise GradingError(f"nothing is known of a student '{student}'.")
     return gone
+
+
+def _has_gradebook(course):
+    if course.gradebook_file:
+        return course.gradebook_file.is_file()
+    return postgres.is_used(course) and not postgres.check(course)
+
+
+def _forget_dumps(course, dumps):
+    """Take a new backup in the place of those whose dump can't be edited; return what went."""
+    if dumps:
+        backup.backup(course)
+    for path in dumps:
+        shutil.rmtree(path.parent)
+    return [str(path.parent) for path in dumps]
+
+
+def _dumps_with(folder, student, course):
+    dumps = sorted(folder.rglob(postgres.DUMP))
+    return [path for path in dumps if postgres.names_student(course, path, student)]
+
+
+def dumps_of_earlier_terms(course, student):
+    """Return the dumps in the archive that hold a student; no command here can change them."""
+    return _dumps_with(archive_folder(course), student, course)
 
 
 def _forget_files(root, course, student):
@@ -199,8 +239,11 @@ def _forget_in_gradebook(course, student):
             book.remove_student(student)
         except MissingEntry:
             return []
-    _wipe(course.gradebook_file)
-    return [str(course.gradebook_file)]
+    if course.gradebook_file is None:
+        postgres.wipe(course)
+    else:
+        _wipe(course.gradebook_file)
+    return [course.gradebook_name]
 
 
 def forget_in_database(path, student):

@@ -224,14 +224,14 @@ def run_void(args):
 
 def run_restore(args):
     from autograder.backup import backups, restore
-    from autograder.lock import only_one
+    from autograder.lock import grading_lock
 
     course = _course(args)
     if args.list:
         for path in backups(course):
             _say(path.name)
         return 0
-    with only_one(course.root / course.results / "grading.lock"):
+    with grading_lock(course):
         source = restore(course, args.name)
     _say(f"restored from {source}; run `autograder grade` for each lesson to make feedback again.")
     return 0
@@ -251,17 +251,22 @@ def run_new_term(args):
 
 
 def run_forget(args):
-    from autograder.lock import only_one
-    from autograder.term import forget
+    from autograder.lock import grading_lock
+    from autograder.term import dumps_of_earlier_terms, forget
 
     course = _course(args)
     if not args.yes:
         _say(f"This would delete all of '{args.student}', also in backups and earlier terms.")
         _say("Nothing was deleted; --yes does it. It can't be undone.")
         return 2
-    with only_one(course.root / course.results / "grading.lock"):
+    with grading_lock(course):
         gone = forget(course, args.student)
     _lines("deleted from", gone)
+    for dump in dumps_of_earlier_terms(course, args.student):
+        _say(
+            f"STILL IN {dump}: put it into a scratch database with pg_restore, delete the student "
+            "there, and write it again with pg_dump."
+        )
     _say("Not reached: the learning platform, an exchange, other copies of this folder.")
     return 0
 

@@ -59,11 +59,17 @@ def start_imports():
         forkserver.ensure_running()
 
 
-class Workers:
-    """Processes that do tasks. Use it with `with`.
+def workers_for(course, options, students):
+    """Return what does the tasks of so many students: a cluster's workers, or processes here."""
+    if options.cluster:
+        from autograder.cluster import Cluster
 
-    A cluster's executor can take the place of the pool: it needs `submit` and futures.
-    """
+        return Cluster(options.cluster, course.root)
+    return Workers(min(options.jobs or os.cpu_count() or 1, students))
+
+
+class Workers:
+    """Processes that do tasks. Use it with `with`. cluster.Cluster can take its place."""
 
     def __init__(self, jobs):
         self.jobs = jobs

@@ -21,7 +21,7 @@ from .repairs import Step, give_ids, plan, repair, second_chances
 from .source import hidden_lines, read_source
 
 _GRACE = 3  # seconds that the trusted process gets to notice that the student's one is gone
-_MAX_FILES = 1000
+MAX_FILES = 1000
 _MAX_DEPTH = 20  # folders
 _MAX_RUNTIMES = 3  # each holds some 100 MB
 
@@ -382,23 +382,24 @@ class _Grading:
         """
         if not self.runtime.sandboxed:
             return []
-        given = {name: _read_bytes(path, os.stat(path).st_size) for path, name in given_files}
+        given = {name: read_file(path, os.stat(path).st_size) for path, name in given_files}
         found, size = {}, 0
-        for path, name in _regular_files(folder) if folder is not None else ():
+        for path, name in regular_files(folder) if folder is not None else ():
             length = os.lstat(path).st_size
             if name in given:
                 continue
-            if size + length > self.policy.files_mb << 20 or len(found) >= _MAX_FILES:
+            if size + length > self.policy.files_mb << 20 or len(found) >= MAX_FILES:
                 self._say("files", f"The files are too large or too many; {name} was left out.")
                 continue
-            data = _read_bytes(path, length)
+            data = read_file(path, length)
             if data is not None:
                 size += length
                 found[name] = data
         return list((found | given).items())
 
 
-def _regular_files(folder):
+def regular_files(folder):
+    """Yield (path, relative name) of the plain files below a folder that a submission may see."""
     for parent, folders, names in os.walk(folder):
         deep = os.path.relpath(parent, folder).count(os.sep) >= _MAX_DEPTH
         folders[:] = sorted(f for f in folders if not deep and not f.startswith("."))
@@ -410,7 +411,8 @@ def _regular_files(folder):
                     yield path, relative
 
 
-def _read_bytes(path, length):
+def read_file(path, length):
+    """Return a plain file's first bytes, or None where it can't be read or is a link."""
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with open(fd, "rb") as source:

@@ -1,12 +1,10 @@
 """The whole corpus as one class: everyone gets what they deserve, and the batch ends."""
 
-import json
 import shutil
 import sqlite3
 
-import nbformat
 import pytest
-from make_course import REPOSITORY
+from quick_course import LESSON, hand_in, quick_course
 
 from autograder import batch
 from autograder.batch import Options
@@ -16,24 +14,13 @@ from tests.engine import lesson
 from tests.engine.corpus import CORPUS
 from tests.grading.hostile_files import FILES
 
-LESSON = "one"
 LIMITS = {"cell": 2, "test": 2, "submission": 30, "memory_mb": 384, "disk_mb": 16}
 VICTIMS = [f"victim-{number}" for number in range(4)]
 
 
 def make_class(root):
     """Write a course and the hand-ins of its class; return {student: (deserves, problem)}."""
-    config = (REPOSITORY / "nbgrader_config.py").read_text("utf-8")
-    root.mkdir()
-    (root / "nbgrader_config.py").write_text(
-        f"{config}\nc.CourseDirectory.course_id = 'corpus'\nc.GradeCells.limits = {LIMITS}\n"
-        "c.GradeCells.policy_for = c.RepairCells.policy_for = ''\n"
-        "c.GenerateAssignment.preprocessors[3] = 'nbgrader.preprocessors.ClearSolutions'\n"
-    )
-    classroom = root / "autograder" / "classroom"
-    source = classroom / "source" / LESSON
-    source.mkdir(parents=True)
-    nbformat.write(lesson.source(), source / f"{LESSON}.ipynb")
+    classroom = quick_course(root, LIMITS)
     expected = dict.fromkeys(VICTIMS, (lesson.ALL, ""))
     for name in VICTIMS:
         hand_in(classroom, name, lesson.submission())
@@ -54,13 +41,6 @@ def make_class(root):
         befall(folder, folder / f"{LESSON}.ipynb")
         expected[name] = (deserves, problem)
     return expected
-
-
-def hand_in(classroom, student, notebook):
-    folder = classroom / "submitted" / student / LESSON
-    folder.mkdir(parents=True)
-    (folder / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
-    return folder
 
 
 @pytest.fixture(scope="module")
