@@ -46,7 +46,12 @@ def _context():
     context = multiprocessing.get_context("forkserver" if served else "spawn")
     if served:
         context.set_forkserver_preload(
-            ["autograder.work", "autograder.engine.grader", "autograder.feedback"]
+            [
+                "autograder.lean",
+                "autograder.work",
+                "autograder.engine.grader",
+                "autograder.feedback",
+            ]
         )
     return context
 
