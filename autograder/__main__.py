@@ -1,7 +1,6 @@
 """The instructor's command line: `autograder` and `python -m autograder` are the same."""
 
 import argparse
-import importlib
 import os
 import sys
 from pathlib import Path
@@ -182,7 +181,6 @@ def fail(message):
 def main(argv=None):
     """Run the command line and return its exit status."""
     args = build_parser().parse_args(argv)
-    importlib.import_module("autograder.lean")
     try:
         return args.run(args)
     except GradingError as error:

@@ -46,12 +46,7 @@ def _context():
     context = multiprocessing.get_context("forkserver" if served else "spawn")
     if served:
         context.set_forkserver_preload(
-            [
-                "autograder.lean",
-                "autograder.work",
-                "autograder.engine.grader",
-                "autograder.feedback",
-            ]
+            ["autograder.work", "autograder.engine.grader", "autograder.feedback"]
         )
     return context
 
