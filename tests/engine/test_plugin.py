@@ -149,7 +149,7 @@ def test_problems_stand_in_a_note_and_hidden_tests_not_in_the_feedback(small):
 
 
 def test_the_marks_of_hidden_tests_in_a_students_cells_break_nothing(small):
-    """In an answer, in a cell of their own, in Markdown, in the copy of a test, nested, not ended."""
+    """In an answer, a cell of one's own, Markdown, the copy of a test; nested and not ended."""
     folder, api, hand_in = small
     mine = "### BEGIN HIDDEN TESTS\n### BEGIN HIDDEN TESTS\nprint('mine')"
     notebook = lesson.submission({"double": f"{lesson.ANSWERS['double']}\n{mine}"}, last=mine)

@@ -773,7 +773,7 @@ def test_a_hidden_test_may_import_under_a_students_name_and_from_the_notebook(
     submitted.cells[0].source = textwrap.dedent(USES).replace("n + 1", "n - 1")
     wrong = grade(source, submitted, limits=QUICK, policy=only_theirs)
     assert [cell.status for cell in wrong.cells] == ["failed", "failed", "passed", "passed"]
-    assert [cell.message for cell in wrong.cells][0] == "A hidden check failed."
+    assert wrong.cells[0].message == "A hidden check failed."
 
 
 def test_a_module_given_to_student_code_that_it_can_not_import_harms_nobody(judged, only_theirs):
