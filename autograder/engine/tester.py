@@ -77,17 +77,20 @@ class Names(dict):
 
 
 class Main(types.ModuleType):
-    """What `import __main__` gives to tests: the names of the notebook, to read."""
+    """What `import __main__` gives to tests: the names of the notebook, to read.
+
+    But for special names: a student's `__path__` would say where modules are looked for.
+    """
 
     def __init__(self, names):
         super().__init__("__main__")
         object.__setattr__(self, "_names", names)
 
     def __getattr__(self, name):
-        try:
-            return self._names[name]
-        except KeyError:
-            raise AttributeError(f"module '__main__' has no attribute {name!r}") from None
+        if not name.startswith("__"):
+            with contextlib.suppress(KeyError):
+                return self._names[name]
+        raise AttributeError(f"module '__main__' has no attribute {name!r}")
 
 
 class Tester:

@@ -41,6 +41,7 @@ from classes import LESSON, ROOT  # noqa: E402
 RESULTS = HERE / "results.json"
 PR_SET_CHILD_SUBREAPER = 36
 ROUNDS = 21
+WITH_PAGES = 300  # the size of the class that is graded with feedback pages too
 
 
 @dataclass
@@ -84,9 +85,9 @@ def wait_for_orphans():
             os.waitpid(-1, 0)
 
 
-def grade_command(jobs):
-    return [sys.executable, "-m", "autograder", "grade", LESSON, "--no-feedback",
-            "--jobs", str(jobs)]  # fmt: skip
+def grade_command(jobs, pages=False):
+    command = [sys.executable, "-m", "autograder", "grade", LESSON, "--jobs", str(jobs)]
+    return command if pages else [*command, "--no-feedback"]
 
 
 def say(name, done, students):
@@ -200,7 +201,7 @@ def measure_whole(arguments, scratch):
         print(f"{name}: {times:.1f} times as fast as nbgrader")
     result = {"students": students, "faster": faster}
     if arguments.otter:
-        few = min(students, 20)
+        few = min(students, 10)
         ways["otter run"] = otter_run(arguments.otter, start, scratch / "otter", few)
         say("otter run", ways["otter run"], few)
         result["otter_students"] = few
@@ -239,19 +240,21 @@ def otter_run(otter, start, folder, students):
 
 
 def measure_growth(arguments, scratch):
-    """Return {students: Run} of growing classes."""
+    """Return {size: Run} of growing classes, one of them with feedback pages too."""
     found = {}
     for students in arguments.classes:
-        folder = scratch / f"class_{students}"
-        classes.make_class(folder, students)
-        done = run(grade_command(2), folder)
-        with open(next(folder.rglob("grades.csv")), newline="", encoding="utf-8") as table:
-            graded = sum(row["assignment"] == LESSON for row in csv.DictReader(table))
-        if graded != students:
-            sys.exit(f"{graded} of {students} students are in grades.csv")
-        found[students] = asdict(done)
-        say(f"class of {students}", done, students)
-        shutil.rmtree(folder)
+        for pages in (False, True) if students == WITH_PAGES else (False,):
+            folder = scratch / "class"
+            classes.make_class(folder, students)
+            done = run(grade_command(2, pages), folder)
+            with open(next(folder.rglob("grades.csv")), newline="", encoding="utf-8") as table:
+                graded = sum(row["assignment"] == LESSON for row in csv.DictReader(table))
+            if graded != students:
+                sys.exit(f"{graded} of {students} students are in grades.csv")
+            name = f"{students} with pages" if pages else str(students)
+            found[name] = asdict(done)
+            say(f"class of {name}", done, students)
+            shutil.rmtree(folder)
     return found
 
 

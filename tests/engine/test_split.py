@@ -776,6 +776,17 @@ def test_a_hidden_test_may_import_under_a_students_name_and_from_the_notebook(
     assert wrong.cells[0].message == "A hidden check failed."
 
 
+def test_a_students_path_is_not_searched_for_what_a_test_imports_from_the_notebook(
+    judged, tmp_path
+):
+    (tmp_path / "missing.py").write_text("raise SystemExit('run over here')")
+    result = judged(
+        f"__path__ = [{str(tmp_path)!r}]\nx = 1",
+        "try:\n    from __main__ import missing\nexcept ImportError:\n    pass\nassert x == 1",
+    )
+    assert result.status == "passed", result.message
+
+
 def test_a_module_given_to_student_code_that_it_can_not_import_harms_nobody(judged, only_theirs):
     answer = """
         def look(module):
