@@ -1,5 +1,6 @@
 """Where a course keeps its lessons, sources and submissions: read from nbgrader_config.py."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -114,21 +115,25 @@ class Course(Configurable):
     def find_lesson(self, name):
         """Return the full name of a lesson; '01' or another unique start is enough."""
         known = self.lessons()
-        if name in known:
-            return name
         starts = [lesson for lesson in known if name and lesson.startswith(name)]
-        if len(starts) == 1:
-            return starts[0]
-        several = sorted(self.folder("source", name).glob("*.ipynb")) if name else []
+        found = [name] if name in known else starts
+        several = self._graded_notebooks(found[0] if len(found) == 1 else name)
+        if len(found) == 1 and len(several) <= 1:
+            return found[0]
         if several:
-            names = ", ".join(path.name for path in several)
+            folder, names = several[0].parent.name, ", ".join(path.name for path in several)
             raise GradingError(
-                f"{name} does not consist of one notebook {name}.ipynb but of {names}; grade it "
-                f"with `nbgrader autograde {name}`, which uses the same engine here.",
+                f"{folder} does not consist of one notebook {folder}.ipynb but of {names}; grade "
+                f"it with `nbgrader autograde {folder}`, which uses the same engine here.",
                 "several_notebooks",
             )
         listed = ", ".join(known) if known else "none yet, the source folder is empty"
         raise GradingError(f"no lesson '{name}' in this course; known: {listed}.", "unknown_lesson")
+
+    def _graded_notebooks(self, lesson):
+        """Return a lesson's source notebooks; of those with another name, the ones with points."""
+        paths = sorted(self.folder("source", lesson).glob("*.ipynb")) if lesson else []
+        return [path for path in paths if path.stem == lesson or _has_points(path)]
 
     def ensure_source(self, lesson):
         """Build the lesson's source notebook if it is missing or older than its text."""
@@ -217,3 +222,11 @@ class Course(Configurable):
 
     def results_folder(self, lesson):
         return self.root / self.results / lesson
+
+
+def _has_points(path):
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        return any(cell["metadata"].get("nbgrader", {}).get("points") for cell in cells)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return True  # what can't be read is told when it is graded

@@ -9,8 +9,10 @@ from nbgrader.api import (
     Comment,
     Grade,
     Gradebook,
+    Student,
     SubmittedAssignment,
     SubmittedNotebook,
+    new_uuid,
 )
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import DBAPIError
@@ -37,7 +39,7 @@ class GradeWriter:
         self.book.db().expire_on_commit = False
         self.notebook = self.book.find_notebook(self.lesson, self.lesson)
         self.assignment = self.book.find_assignment(self.lesson)
-        self.students, self.known, self.voided = {}, self.graded(), {}
+        self.known, self.voided = self.graded(), {}
         kinds = (self.notebook.grade_cells, self.notebook.solution_cells, self.notebook.task_cells)
         self.names = {cell.id: cell.name for cells in kinds for cell in cells}
         self.checksums = {cell.name: cell.checksum for cell in self.notebook.source_cells}
@@ -50,10 +52,9 @@ class GradeWriter:
 
     def add_students(self, students):
         """Enter students, so that the exported grades name everyone."""
-        self.students = {student.id: student for student in self.book.students}
-        for student in students:
-            if student not in self.students:
-                self.students[student] = self.book.add_student(student)
+        session, known = self.book.db(), {student.id for student in self.book.students}
+        session.add_all(Student(id=student) for student in students if student not in known)
+        session.commit()
 
     def void(self, marks):
         """Let tests count no more; marks is what voids.voided returns."""
@@ -79,11 +80,12 @@ class GradeWriter:
         timestamp is when it was handed in, as text, or None to keep what is known.
         """
         session = self.book.db()
+        moment = utils.parse_utc(timestamp) if timestamp is not None else None
         try:
-            notebook = self._submitted(student, timestamp)
-            self._store_cells(notebook, node)
-            session.flush()
-            self._store_penalty(session, notebook, student)
+            if student not in self.known:
+                self._insert(session, student, node, moment)
+            if student in self.known or (moment and self.assignment.duedate):
+                self._update(session, student, node, moment)
             session.commit()
             self.known.add(student)
         except BaseException:
@@ -137,48 +139,60 @@ class GradeWriter:
             },
         }
 
-    def _submitted(self, student, timestamp):
-        """Return the row of a student's notebook, made where it is new."""
-        known = {} if timestamp is None else {"timestamp": utils.parse_utc(timestamp)}
-        if student not in self.known:
-            return self._new_submission(student, known)
-        submission = self.book.find_submission(self.lesson, student)
-        for name, value in known.items():
-            setattr(submission, name, value)
-        return next(n for n in submission.notebooks if n.notebook_id == self.notebook.id)
-
-    def _new_submission(self, student, known):
-        submission = SubmittedAssignment(
-            assignment=self.assignment,
-            student=self.students[student],
-            **known,
-        )
-        notebook = SubmittedNotebook(notebook=self.notebook, assignment=submission)
+    def _insert(self, session, student, node, moment):
+        """Write the rows of a new submission at once; an object for each would take longer."""
+        submission, notebook = new_uuid(), new_uuid()
+        row = {"id": submission, "assignment_id": self.assignment.id, "student_id": student}
+        session.execute(SubmittedAssignment.__table__.insert(), row | {"timestamp": moment})
+        row = {"id": notebook, "assignment_id": submission, "notebook_id": self.notebook.id}
+        session.execute(SubmittedNotebook.__table__.insert(), row)
+        cells = {grade_id(cell): cell for cell in node.cells}
         tasks = self.notebook.task_cells
-        for cell in [*self.notebook.grade_cells, *tasks]:
-            Grade(cell_id=cell.id, cell=cell, notebook=notebook)
-        for cell in [*self.notebook.solution_cells, *tasks]:
-            Comment(cell_id=cell.id, cell=cell, notebook=notebook)
-        self.book.db.add(submission)
-        return notebook
+        grades = [
+            {"cell_id": cell.id, "notebook_id": notebook, "auto_score": score,
+             "needs_manual_grade": score is None}
+            for cell in [*self.notebook.grade_cells, *tasks]
+            for score in [self._auto_score(cells.get(cell.name), cell.name)]
+        ]  # fmt: skip
+        comments = [
+            {"cell_id": cell.id, "notebook_id": notebook,
+             "auto_comment": _auto_comment(cells.get(cell.name))}
+            for cell in [*self.notebook.solution_cells, *tasks]
+        ]  # fmt: skip
+        for table, rows in ((Grade.__table__, grades), (Comment.__table__, comments)):
+            if rows:
+                session.execute(table.insert(), rows)
 
-    def _store_cells(self, notebook, node):
+    def _update(self, session, student, node, moment):
+        """Write the points and comments of a known submission, and its penalty."""
+        submission = self.book.find_submission(self.lesson, student)
+        if moment is not None:
+            submission.timestamp = moment
+        notebook = next(n for n in submission.notebooks if n.notebook_id == self.notebook.id)
         cells = {grade_id(cell): cell for cell in node.cells}
         for grade in notebook.grades:
-            cell = cells.get(self.names[grade.cell_id])
+            name = self.names[grade.cell_id]
+            cell = cells.get(name)
             if cell is not None and utils.is_grade(cell):
-                grade.auto_score, most = utils.determine_grade(cell, self.log)
-                counts = self.voided.get(self.names[grade.cell_id])
-                if counts:
-                    grade.auto_score = most if counts == "everyone" else 0
+                grade.auto_score = self._auto_score(cell, name)
                 by_hand = grade.manual_score is not None
                 grade.needs_manual_grade = by_hand or grade.auto_score is None
         for comment in notebook.comments:
             cell = cells.get(self.names[comment.cell_id])
             if cell is not None:
-                same = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
-                empty = same and not utils.is_task(cell)
-                comment.auto_comment = "No response." if empty else None
+                comment.auto_comment = _auto_comment(cell)
+        session.flush()
+        self._store_penalty(session, notebook, student)
+
+    def _auto_score(self, cell, name):
+        """Return the points of a graded notebook's cell; None for what a person grades."""
+        if cell is None or not utils.is_grade(cell):
+            return None
+        score, most = utils.determine_grade(cell, self.log)
+        counts = self.voided.get(name)
+        if counts:
+            return most if counts == "everyone" else 0
+        return score
 
     def _store_penalty(self, session, notebook, student):
         notebook.late_submission_penalty = None
@@ -189,3 +203,11 @@ class GradeWriter:
             penalty = plugin.late_submission_penalty(student, notebook.score, late)
             if penalty is not None:
                 notebook.late_submission_penalty = min(max(penalty, 0), notebook.score)
+
+
+def _auto_comment(cell):
+    """Return what nbgrader notes of an answer that was left as it was."""
+    if cell is None or utils.is_task(cell):
+        return None
+    same = cell.metadata.nbgrader.get("checksum") == utils.compute_checksum(cell)
+    return "No response." if same else None

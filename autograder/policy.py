@@ -30,15 +30,14 @@ def policy_for(lesson):
     if library is None:
         return Policy(hidden=hidden)
     root = Path(library.origin).parents[1]
-    checks = f"specdec.checks.lesson_{first:02}"
-    known = (root / "specdec" / "checks" / f"lesson_{first:02}.py").is_file()
+    own = [f"specdec.{part}.lesson_{first:02}" for part in ("checks", "reference")]
     return Policy(
         expose=("specdec",),
         hidden=hidden,
         stand_ins=STAND_INS,
-        warm=("numpy", "matplotlib.pyplot", "specdec.tryout", "specdec.ledger", "specdec.toys"),
+        warm=(*Policy().warm, "specdec.tryout", "specdec.ledger", "specdec.toys"),
         test_path=(str(root),),
         # Lesson 3 asks its tables for every branch of a law, far from any count.
         pure=("specdec.reference.", "specdec.checks.lesson_03.table_model."),
-        test_warm=("numpy", "specdec.checks", *([checks] if known else [])),
+        test_warm=("numpy", "specdec.checks", *own),
     )

@@ -21,6 +21,7 @@ from .repairs import Step, give_ids, plan, repair, second_chances
 from .source import hidden_lines, read_source
 
 _GRACE = 3  # seconds that the trusted process gets to notice that the student's one is gone
+_AHEAD = 8  # steps that the trusted process may know before their turn
 MAX_FILES = 1000
 _MAX_DEPTH = 20  # folders
 _MAX_RUNTIMES = 3  # each holds some 100 MB
@@ -144,8 +145,7 @@ class _Grading:
     def __init__(self, source, notebook, runtime, files, given_files, source_files):
         self.source, self.notebook, self.runtime = source, notebook, runtime
         self.limits, self.policy = runtime.limits, runtime.policy
-        self.repaired = repair(source, notebook)
-        self.problems = list(self.repaired.problems)
+        self.problems = []
         self.files = self._read_files(files, given_files)
         self.source_files = source_files
         self.cwd = files
@@ -159,11 +159,17 @@ class _Grading:
         """Run the whole plan; always returns a Result."""
         started = time.monotonic()
         self.deadline = started + self.limits.submission
-        self._check_imports()
-        self.processes = self.runtime.new_submission(self.files, self.source_files, self.cwd)
+        self.processes = self.runtime.new_submission(
+            self.source, self.files, self.source_files, self.cwd
+        )
         try:
+            self.repaired = repair(self.source, self.notebook)
+            self.problems[:0] = self.repaired.problems
+            self._check_imports()
             self.processes.setup(self.source)
-            for number, step in enumerate(plan(self.repaired)):
+            steps = list(enumerate(plan(self.repaired)))
+            for position, (number, step) in enumerate(steps):
+                self._send_ahead(steps[position : position + _AHEAD])
                 self._step(step, number)
             for place in second_chances(self.source, self.repaired):
                 self._test_again(place)
@@ -171,6 +177,11 @@ class _Grading:
             self.processes.end()
         graded = [self._cell_result(cell) for cell in self.source.cells if _is_graded(cell)]
         return Result(graded, self.problems, self._stored(), time.monotonic() - started)
+
+    def _send_ahead(self, steps):
+        if time.monotonic() < self.deadline and self.restarts <= self.limits.restarts:
+            commands = [self._command(step, number) for number, step in steps]
+            self.processes.send_ahead(commands)
 
     def _say(self, kind, message):
         problem = Problem(kind, message)

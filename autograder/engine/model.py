@@ -52,7 +52,7 @@ class Policy:
     expose: tuple = ()
     hidden: dict = field(default_factory=dict)
     stand_ins: tuple = ()
-    warm: tuple = ("numpy", "matplotlib.pyplot")
+    warm: tuple = ("numpy", "numpy.random", "matplotlib.pyplot")
     test_path: tuple = ()
     test_warm: tuple = ("numpy", "numpy.testing")
     pure: tuple = ()

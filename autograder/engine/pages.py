@@ -23,6 +23,7 @@ _IMAGE = re.compile(r"data:image/(png|jpeg|gif);base64,|(?!data:)", re.I)
 _TEXT_ATTRIBUTES = ("title", "alt", "width", "height", "colspan", "rowspan", "align")
 _PROTOCOLS = ("http", "https", "mailto", "data")
 MAX_RENDERED = 20_000  # characters; mistune and bleach need quadratic time for some texts
+MAX_KNOWN = 1000  # texts
 PAGE_SECONDS = 5  # of computing for the Markdown of one page; what is left is shown as it is
 
 
@@ -46,7 +47,14 @@ def clean_html(text):
 
 @pass_context
 class HarmlessMarkdown(NbConvertBase):
-    """nbconvert's markdown2html, then cleaned; the instructor's read-only cells as they are."""
+    """nbconvert's markdown2html, then cleaned; the instructor's read-only cells as they are.
+
+    What came out of a text is kept: most cells are the same in a whole class.
+    """
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._known = {}
 
     def __call__(self, context, source):
         """Return a Markdown text as HTML for a template."""
@@ -54,12 +62,19 @@ class HarmlessMarkdown(NbConvertBase):
         spent = resources.get("markdown_seconds", 0)
         if len(source) > MAX_RENDERED or spent > PAGE_SECONDS:
             return _as_it_is(source)
+        cell = context.get("cell", {})
+        info = cell.get("metadata", {}).get("nbgrader", {})
+        is_ours = bool(info.get("locked") and not info.get("solution"))
+        key = None if cell.get("attachments") else (source, is_ours)
+        if key in self._known:
+            return self._known[key]
         started = time.process_time()
         try:
             page = self.parent.markdown2html(context, source)
-            info = context.get("cell", {}).get("metadata", {}).get("nbgrader", {})
-            is_ours = info.get("locked") and not info.get("solution")
-            return page if is_ours else clean_html(page)
+            page = page if is_ours else clean_html(page)
+            if key is not None and len(self._known) < MAX_KNOWN:
+                self._known[key] = page
+            return page
         except Exception:  # a link to an attachment that is not there; endless nesting
             return _as_it_is(source)
         finally:

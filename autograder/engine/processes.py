@@ -1,9 +1,11 @@
 """The processes of a grading: the warm ones of a worker, and the two of each submission."""
 
+import collections
 import contextlib
 import json
 import os
 import queue
+import select
 import shutil
 import signal
 import socket
@@ -19,6 +21,7 @@ from .sandbox import Sandbox, SandboxUnavailable, inside_settings
 TESTER_MEMORY_MB = 2048
 START_SECONDS = 60
 SETUP_SECONDS = 30
+MAX_AHEAD = 8000  # characters of commands that wait; a pipe holds them, however they are written
 
 
 class EngineError(RuntimeError):
@@ -43,13 +46,15 @@ class Runtime:
         self.sandboxed = sandbox == "required"
         self.lock = threading.Lock()
         self.sandbox = self.control = self.server = None
+        self.compiled = set()  # cells that the trusted process has compiled
         self.folder = tempfile.mkdtemp(prefix="grading-")
 
-    def new_submission(self, files, source_files, cwd):
-        """Return the started processes of one submission."""
+    def new_submission(self, source, files, source_files, cwd):
+        """Return the processes of one submission; they start while the caller goes on."""
         if not self.sandboxed:
             return PlainSubmission(self, cwd)
         self.open()
+        self.compile_cells(source.trusted_code())
         return SandboxedSubmission(self, files, source_files)
 
     def open(self):
@@ -82,6 +87,21 @@ class Runtime:
         warm = list(self.policy.test_warm)
         self.control.send(json.dumps({"warm": warm, "path": list(self.policy.test_path)}).encode())
 
+    def compile_cells(self, cells):
+        """Let the trusted process compile a lesson's cells once, for all submissions.
+
+        cells  [(text, kind)], see Source.trusted_code
+        """
+        new = [cell for cell in cells if cell not in self.compiled]
+        if not new:
+            return
+        with tempfile.TemporaryFile() as packed:
+            packed.write(json.dumps(new).encode())
+            packed.seek(0)
+            with contextlib.suppress(OSError):  # a dead process shows when a tester is wanted
+                socket.send_fds(self.control, [b'{"cells": true}'], [packed.fileno()])
+        self.compiled.update(new)
+
     def fork_tester(self, source_files):
         """Return (commands socket, connections socket, process number) of a fresh tester."""
         commands, their_commands = socket.socketpair()
@@ -112,6 +132,7 @@ class Runtime:
             self.server.kill()
             self.server.wait()
         self.control = self.server = None
+        self.compiled = set()
 
     def close(self):
         """End all warm processes."""
@@ -147,7 +168,7 @@ class _Submission:
 
     def __init__(self, runtime):
         self.runtime = runtime
-        self.answers = queue.SimpleQueue()
+        self.ahead = collections.deque()  # commands that were sent before their turn
         self.commands = None
 
     def setup(self, source):
@@ -158,21 +179,36 @@ class _Submission:
     def command(self, message, seconds):
         """Send one command; return its answer. Raises OutOfTime or TesterDied."""
         try:
-            self.commands.send(message)
-            answer = self.answers.get(timeout=seconds)
-        except queue.Empty:
-            raise OutOfTime from None
+            if not self.ahead:
+                self.commands.send(message)
+            elif self.ahead.popleft() != message:
+                raise EngineError("the commands came in another order than foreseen")
+            return self._answer(seconds)
         except LostError:
             raise TesterDied from None
-        if answer is None:
-            raise TesterDied
-        return answer
+
+    def send_ahead(self, messages):
+        """Send the commands that come next, as far as they fit, so that none is waited for.
+
+        The trusted process runs them in turn, and none of them once the student's is lost.
+        """
+        size = sum(len(message["source"]) for message in self.ahead)
+        for message in messages[len(self.ahead) :]:
+            size += len(message["source"])
+            if size > MAX_AHEAD:
+                return
+            try:
+                self.commands.send(message)
+            except LostError:
+                return  # told when the answer is missing
+            self.ahead.append(message)
 
     def restart(self, grace):
         """Replace the student's process, and the trusted one where it does not come back.
 
         Returns whether the trusted process is a fresh one.
         """
+        self.ahead.clear()
         self.stop_student()
         if self._settled(grace):
             self.connect()
@@ -181,31 +217,14 @@ class _Submission:
         self.start_tester()
         return True
 
-    def _listen(self, channel):
-        answers = self.answers = queue.SimpleQueue()
-
-        def listen():
-            try:
-                while True:
-                    answers.put(channel.receive()[0])
-            except (LostError, WireError):
-                answers.put(None)
-            finally:
-                channel.close()
-
-        threading.Thread(target=listen, daemon=True).start()
-
     def _settled(self, grace):
         """Wait until the trusted process has answered all commands; False when it does not."""
         try:
             self.commands.send({"do": "settle"})
-            while True:
-                answer = self.answers.get(timeout=grace)
-                if answer is None:
-                    return False
-                if answer.get("status") == "settled":
-                    return True
-        except (queue.Empty, LostError):
+            while self._answer(grace).get("status") != "settled":
+                pass
+            return True
+        except (OutOfTime, LostError):
             return False
 
 
@@ -216,27 +235,52 @@ class SandboxedSubmission(_Submission):
         super().__init__(runtime)
         self.files, self.source_files = files, source_files
         self.session = self.tester = self.connections = None
-        self.start_tester()
+        self.begun = runtime.sandbox.begin_start(files)
+        try:
+            self.start_tester()
+        except BaseException:
+            self.stop_student()
+            raise
 
     def start_tester(self):
         commands, self.connections, self.tester = self.runtime.fork_tester(self.source_files)
         fd = commands.detach()
         self.commands = Channel(fd, fd)
-        self._listen(self.commands)
+        self.poller = select.poll()
+        self.poller.register(fd, select.POLLIN)
+
+    def _answer(self, seconds):
+        """Return the next answer. Raises OutOfTime or LostError."""
+        if not self.commands.has_more and not self.poller.poll(seconds * 1000):
+            raise OutOfTime
+        try:
+            return self.commands.receive()[0]
+        except WireError as error:
+            raise LostError from error
 
     def connect(self):
         """Give the trusted process a fresh student process."""
         try:
-            self.session = self.runtime.sandbox.start(self.files)
+            self._finish_start()
         except SandboxUnavailable:
             self.runtime.reopen_sandbox()
-            self.session = self.runtime.sandbox.start(self.files)
+            self._finish_start()
         socket.send_fds(self.connections, [b"session"], [self.session.fd])
         os.close(self.session.fd)
         self.command({"do": "connect"}, SETUP_SECONDS)
 
+    def _finish_start(self):
+        """Wait for the student's process that is under way, or start one."""
+        sandbox = self.runtime.sandbox
+        begun, self.begun = self.begun or sandbox.begin_start(self.files), None
+        self.session = sandbox.finish_start(begun)
+
     def stop_student(self):
         """End every process of the student's."""
+        if self.begun is not None:
+            with contextlib.suppress(SandboxUnavailable):
+                self._finish_start()
+                os.close(self.session.fd)
         if self.session is not None:
             self.session.stop()
             self.session = None
@@ -252,6 +296,7 @@ class SandboxedSubmission(_Submission):
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.tester, signal.SIGKILL)
         self.connections.close()
+        self.commands.close()
         self.commands = None
 
 
@@ -274,6 +319,31 @@ class PlainSubmission(_Submission):
         self.process.stdin.close()
         self.commands = Channel(read, write)
         self._listen(self.commands)
+
+    def _listen(self, channel):
+        """Receive in a thread of its own: not every system can wait for a pipe with a limit."""
+        answers = self.answers = queue.SimpleQueue()
+
+        def listen():
+            try:
+                while True:
+                    answers.put(channel.receive()[0])
+            except (LostError, WireError):
+                answers.put(None)
+            finally:
+                channel.close()
+
+        threading.Thread(target=listen, daemon=True).start()
+
+    def _answer(self, seconds):
+        """Return the next answer. Raises OutOfTime or LostError."""
+        try:
+            answer = self.answers.get(timeout=seconds)
+        except queue.Empty:
+            raise OutOfTime from None
+        if answer is None:
+            raise LostError
+        return answer
 
     def connect(self):
         """Let the trusted process start a fresh student process."""

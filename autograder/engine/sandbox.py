@@ -1,5 +1,6 @@
 """Starts the warm sandboxed process and the submissions in it."""
 
+import contextlib
 import functools
 import importlib.util
 import json
@@ -111,10 +112,18 @@ class Sandbox:
 
     def start(self, files=()):
         """Start a submission with its other files, [(relative path, bytes), …]."""
+        return self.finish_start(self.begin_start(files))
+
+    def begin_start(self, files=()):
+        """Begin to start a submission; `finish_start` comes next, with what this returns."""
         ours, theirs = socket.socketpair()
         with theirs, _packed(files) as packed:
-            request = {"do": "start"}
-            answer = self._ask(request, REPLY_SECONDS, [theirs.fileno(), packed.fileno()])
+            self._send({"do": "start"}, [theirs.fileno(), packed.fileno()])
+        return ours
+
+    def finish_start(self, ours):
+        """Return the Session that was begun. Raises SandboxUnavailable."""
+        answer = self._answer(REPLY_SECONDS)
         if "keeper" not in answer or "ready" not in answer:
             ours.close()
             raise _diagnosis(answer.get("error", self._last_error()))
@@ -158,14 +167,17 @@ class Sandbox:
             self.errors.close()
             self.errors = None
 
-    def _ask(self, request, seconds, descriptors=()):
+    def _ask(self, request, seconds):
+        self._send(request)
+        return self._answer(seconds)
+
+    def _send(self, request, descriptors=()):
+        with contextlib.suppress(OSError):  # the answer will be that there is none
+            socket.send_fds(self.control, [json.dumps(request).encode()], descriptors)
+
+    def _answer(self, seconds):
         self.control.settimeout(seconds)
         try:
-            text = json.dumps(request).encode()
-            if descriptors:
-                socket.send_fds(self.control, [text], descriptors)
-            else:
-                self.control.send(text)
             answer = self.control.recv(1 << 16)
         except OSError:
             answer = b""

@@ -57,6 +57,14 @@ class Source:
     operators: dict
     metadata: dict = field(default_factory=dict)
 
+    def trusted_code(self):
+        """Return [(text, "test" or "trusted")] of all that the trusted process may run."""
+        code = [cell for cell in self.cells if cell.cell_type == "code"]
+        found = [(cell.source, "test") for cell in code if cell.role == "test"]
+        texts = [cell.source for cell in code if cell.role == "locked"]
+        texts += [*self.definitions.values(), *self.fallbacks.values()]
+        return found + [(text, "trusted") for text in dict.fromkeys(texts)]
+
     def tester_setup(self, policy):
         """Return what the trusted process needs to know, as plain data."""
         return {

@@ -31,6 +31,7 @@ from .inside.peer import Peer
 from .inside.wire import Channel, LostError, WireError
 
 MAX_OUTPUT = 32 << 10
+STEPS = ("student", "trusted", "test")
 TEST_FILE = "<test>"
 TRUSTED_FILE = "<instructor>"
 _PR_SET_PDEATHSIG = 1
@@ -75,6 +76,23 @@ class Names(dict):
             super().__delitem__(name)
 
 
+class Main(types.ModuleType):
+    """What `import __main__` gives to tests: the names of the notebook, to read.
+
+    But for special names: a student's `__path__` would say where modules are looked for.
+    """
+
+    def __init__(self, names):
+        super().__init__("__main__")
+        object.__setattr__(self, "_names", names)
+
+    def __getattr__(self, name):
+        if not name.startswith("__"):
+            with contextlib.suppress(KeyError):
+                return self._names[name]
+        raise AttributeError(f"module '__main__' has no attribute {name!r}")
+
+
 class Tester:
     """Runs one submission's plan, command by command."""
 
@@ -83,19 +101,23 @@ class Tester:
         self.peer = None
         self.held = {}  # the student's functions and classes, until they are told to have changed
         self.child = None
-        self.shared, self.trusted = frozenset(), frozenset()
+        self.shared = self.trusted = frozenset()
+        self.watched = frozenset()  # shared names that should not be bound over here
         self.in_trusted_cell = False
         self.borrowed = set()  # shared names that stand for a module of the running test
         self.names = Names(self)
 
     def run(self):
         """Serve commands until the grader ends the conversation."""
+        sys.modules["__main__"] = Main(self.names)
         while True:
             try:
                 message, _ = self.commands.receive()
             except LostError:
                 return
             try:
+                if self.peer is not None and self.peer.lost and message["do"] in STEPS:
+                    raise LostError  # it was sent before that was known
                 answer = getattr(self, f"do_{message['do']}")(message)
             except (LostError, WireError) as error:
                 answer = self._lost(error)
@@ -116,6 +138,7 @@ class Tester:
         self.operators = {k: frozenset(v) for k, v in message["operators"].items()}
         self.definitions = message["definitions"]
         self.trusted = frozenset(message["trusted"])
+        self.watched = self.shared - self.trusted
         self.pure = tuple(message["pure"])
         sys.path[:0] = [p for p in message["path"] if p not in sys.path]
         return {"status": "ok"}
@@ -234,7 +257,7 @@ class Tester:
 
     def _run_statement(self, source):
         local = {}
-        exec(compile(source, TRUSTED_FILE, "exec", dont_inherit=True), self.names, local)
+        exec(compiled(source, TRUSTED_FILE)[0], self.names, local)
         for bound, value in local.items():
             dict.__setitem__(self.names, bound, value)
 
@@ -274,21 +297,28 @@ class Tester:
         return outcome
 
     def _run(self, source, name):
-        tree = ast.parse(without_magics(source), name)
-        last = None
-        if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
-            last = ast.Expression(tree.body.pop().value)
-        exec(compile(tree, name, "exec", dont_inherit=True), self.names)
-        if last is None:
-            return None
-        return result_text(eval(compile(last, name, "eval", dont_inherit=True), self.names))
+        statements, last = compiled(source, name)
+        exec(statements, self.names)
+        return None if last is None else result_text(eval(last, self.names))
 
     def _publish(self):
         """Send shared names that a `global` statement bound over here to where they live."""
-        if self.in_trusted_cell:
+        bound = dict.keys(self.names)
+        if self.in_trusted_cell or bound.isdisjoint(self.watched):
             return
-        for name in self.shared.intersection(dict.keys(self.names)) - self.trusted - self.borrowed:
+        for name in self.watched.intersection(bound) - self.borrowed:
             self.store(name, dict.pop(self.names, name))
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(source, name):
+    """Return (code of a cell's statements, code of the expression at its end or None)."""
+    tree = ast.parse(without_magics(source), name)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
+        expression = ast.Expression(tree.body.pop().value)
+        last = compile(expression, name, "eval", dont_inherit=True)
+    return compile(tree, name, "exec", dont_inherit=True), last
 
 
 class _Printed(io.StringIO):
@@ -408,13 +438,27 @@ def serve(descriptor):
         _reap()
         if not text:
             os._exit(0)
+        request = json.loads(text)
+        if "cells" in request:
+            _compile_cells(*descriptors)
+            continue
         child = os.fork()
         if child == 0:
             control.close()
-            _one_submission(json.loads(text), *descriptors)
+            _one_submission(request, *descriptors)
         for fd in descriptors:
             os.close(fd)
         control.send(json.dumps({"tester": child}).encode())
+
+
+def _compile_cells(descriptor):
+    """Compile a lesson's cells, which all its testers will run; none is run here."""
+    with open(descriptor, "rb") as packed:
+        cells = json.load(packed)
+    for source, kind in cells:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            compiled(source, TEST_FILE if kind == "test" else TRUSTED_FILE)
+    gc.freeze()
 
 
 def _reap():

@@ -55,17 +55,22 @@ def make_class(folder, students):
     return course
 
 
+def source_notebook():
+    """Return the instructor's notebook of lesson 1."""
+    return read_source(Course.load(ROOT).source_notebook(LESSON))
+
+
 def use_unmodified_nbgrader(folder):
     """Let a scratch course be graded by nbgrader alone."""
     with open(folder / "nbgrader_config.py", "a", encoding="utf-8") as config:
         config.write(UNMODIFIED)
 
 
-def otter_package(otter, folder):
-    """Write lesson 1's tests as otter wants them; return the path of its autograder.zip."""
+def otter_package(otter, folder, source):
+    """Write a source notebook's tests as otter wants them; return its autograder.zip's path."""
     tests = folder / "tests"
     tests.mkdir(parents=True)
-    for cell in read_source(Course.load(ROOT).source_notebook(LESSON)).cells:
+    for cell in source.cells:
         if is_test(cell):
             name, points = grade_id(cell), cell.metadata.nbgrader.points
             test = OTTER_TEST.format(name=name, points=points, source=cell.source)

@@ -2,10 +2,10 @@
 
     python benchmarks/grading/measure.py engine whole growth [--students 60] [--otter PATH]
 
-engine  the engine alone beside its floor: a fork of a warm interpreter that runs the same cells
+engine  the engine alone beside its floors: forks of warm interpreters that run the same cells
 whole   `autograder grade` with one job and with two, `nbgrader autograde`, `otter run`, from the
         same start; imports are counted in all of them, and none writes feedback pages
-growth  `autograder grade` for classes of 50, 150, 300 and 1,000: time, and memory of the
+growth  `autograder grade` for classes of 50, 100, 300 and 1,000: time, and memory of the
         coordinating process
 
 Results go to results.json beside this file, with machine, date and load. Every line also gives
@@ -19,6 +19,7 @@ import ctypes
 import datetime
 import io
 import json
+import multiprocessing
 import os
 import platform
 import shutil
@@ -27,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,6 +41,7 @@ from classes import LESSON, ROOT  # noqa: E402
 RESULTS = HERE / "results.json"
 PR_SET_CHILD_SUBREAPER = 36
 ROUNDS = 21
+WITH_PAGES = 300  # the size of the class that is graded with feedback pages too
 
 
 @dataclass
@@ -82,9 +85,9 @@ def wait_for_orphans():
             os.waitpid(-1, 0)
 
 
-def grade_command(jobs):
-    return [sys.executable, "-m", "autograder", "grade", LESSON, "--no-feedback",
-            "--jobs", str(jobs)]  # fmt: skip
+def grade_command(jobs, pages=False):
+    command = [sys.executable, "-m", "autograder", "grade", LESSON, "--jobs", str(jobs)]
+    return command if pages else [*command, "--no-feedback"]
 
 
 def say(name, done, students):
@@ -97,32 +100,49 @@ def say(name, done, students):
 
 
 def measure_engine(_arguments, _scratch):
-    """Return the median seconds of the floor and of the engine, taken in turns."""
+    """Return {lesson: median seconds of the floors and of the engine, and their ratios}."""
+    from autograder.course import Course
+
+    found = {}
+    for lesson in Course.load(ROOT).lessons():
+        # A process for each: what one lesson imports must not be there for the next.
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+            found[lesson] = done = pool.submit(measure_lesson, lesson).result()
+        print(f"{lesson:24} plain floor {done['plain_floor']:.3f} s  floor {done['floor']:.3f} s  "
+              f"engine {done['engine']:.3f} s  {done['to_plain_floor']:.1f} and "
+              f"{done['to_floor']:.1f} times  (load {done['load']:.1f})", flush=True)  # fmt: skip
+    return found
+
+
+def measure_lesson(lesson):
+    """Return the medians for a lesson's worked notebook.
+
+    plain_floor  a fork of an interpreter that has numpy and matplotlib imported
+    floor        a fork of one that has all that the engine's warm processes have; in turns with
+    engine       the engine
+    """
     from autograder import engine
     from autograder.check import Bench
     from autograder.course import Course
     from autograder.engine.inside import modules
 
-    found = {}
-    for lesson in Course.load(ROOT).lessons():
-        bench = Bench(Course.load(ROOT), lesson)
-        policy = bench.options["policy"]
-        warm = [*policy["warm"], *policy["test_warm"]]
-        modules.prepare({"stand_ins": policy["stand_ins"], "hidden": {}, "warm": warm})
-        task = worked_task(bench)
-        cells = [cell.source for cell in bench.source.cells if cell.cell_type == "code"]
-        engine.grade_task(task)
-        floors, engines = [], []
-        for _ in range(ROUNDS):
-            floors.append(timed(lambda cells=cells: run_cells_in_fork(cells)))
-            engines.append(timed(lambda task=task: engine.grade_task(task)))
-        floor, ours = statistics.median(floors), statistics.median(engines)
-        load = os.getloadavg()[0]
-        found[lesson] = {"floor": floor, "engine": ours, "ratio": ours / floor, "load": load}
-        print(f"{lesson:24} floor {floor:.3f} s  engine {ours:.3f} s  {ours / floor:.1f} times  "
-              f"(load {load:.1f})", flush=True)  # fmt: skip
-        engine.close_all()
-    return found
+    bench = Bench(Course.load(ROOT), lesson)
+    policy = bench.options["policy"]
+    cells = [cell.source for cell in bench.source.cells if cell.cell_type == "code"]
+    stand_ins = {"stand_ins": policy["stand_ins"], "hidden": {}}
+    modules.prepare({**stand_ins, "warm": ["numpy", "matplotlib.pyplot"]})
+    plain = statistics.median(timed(lambda: run_cells_in_fork(cells)) for _ in range(ROUNDS))
+    modules.prepare({**stand_ins, "warm": [*policy["warm"], *policy["test_warm"]]})
+    task = worked_task(bench)
+    engine.grade_task(task)
+    floors, engines = [], []
+    for _ in range(ROUNDS):
+        floors.append(timed(lambda: run_cells_in_fork(cells)))
+        engines.append(timed(lambda: engine.grade_task(task)))
+    engine.close_all()
+    floor, ours = statistics.median(floors), statistics.median(engines)
+    return {"plain_floor": plain, "floor": floor, "engine": ours, "to_plain_floor": ours / plain,
+            "to_floor": ours / floor, "load": os.getloadavg()[0]}  # fmt: skip
 
 
 def worked_task(bench):
@@ -181,7 +201,7 @@ def measure_whole(arguments, scratch):
         print(f"{name}: {times:.1f} times as fast as nbgrader")
     result = {"students": students, "faster": faster}
     if arguments.otter:
-        few = min(students, 20)
+        few = min(students, 10)
         ways["otter run"] = otter_run(arguments.otter, start, scratch / "otter", few)
         say("otter run", ways["otter run"], few)
         result["otter_students"] = few
@@ -201,7 +221,7 @@ def points_of(folder):
 
 def otter_run(otter, start, folder, students):
     """Run otter once for each student and return all runs as one."""
-    package = classes.otter_package(otter, folder)
+    package = classes.otter_package(otter, folder, classes.source_notebook())
     notebooks = sorted(start.rglob(f"submitted/*/{LESSON}/*.ipynb"))[:students]
     os.environ["PATH"] = os.pathsep.join([str(Path(otter).parent), os.environ["PATH"]])
     runs = []
@@ -220,19 +240,21 @@ def otter_run(otter, start, folder, students):
 
 
 def measure_growth(arguments, scratch):
-    """Return {students: Run} of growing classes."""
+    """Return {size: Run} of growing classes, one of them with feedback pages too."""
     found = {}
     for students in arguments.classes:
-        folder = scratch / f"class_{students}"
-        classes.make_class(folder, students)
-        done = run(grade_command(2), folder)
-        with open(next(folder.rglob("grades.csv")), newline="", encoding="utf-8") as table:
-            graded = sum(row["assignment"] == LESSON for row in csv.DictReader(table))
-        if graded != students:
-            sys.exit(f"{graded} of {students} students are in grades.csv")
-        found[students] = asdict(done)
-        say(f"class of {students}", done, students)
-        shutil.rmtree(folder)
+        for pages in (False, True) if students == WITH_PAGES else (False,):
+            folder = scratch / "class"
+            classes.make_class(folder, students)
+            done = run(grade_command(2, pages), folder)
+            with open(next(folder.rglob("grades.csv")), newline="", encoding="utf-8") as table:
+                graded = sum(row["assignment"] == LESSON for row in csv.DictReader(table))
+            if graded != students:
+                sys.exit(f"{graded} of {students} students are in grades.csv")
+            name = f"{students} with pages" if pages else str(students)
+            found[name] = asdict(done)
+            say(f"class of {name}", done, students)
+            shutil.rmtree(folder)
     return found
 
 
@@ -252,7 +274,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="default: all")
     parser.add_argument("--students", type=int, default=60, help="size of the class for `whole`")
-    parser.add_argument("--classes", type=int, nargs="+", default=[50, 150, 300, 1000])
+    parser.add_argument("--classes", type=int, nargs="+", default=[50, 100, 300, 1000])
     parser.add_argument("--otter", default=shutil.which("otter"), help="otter's command, if any")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import nbgrader
 import pytest
+from nbformat.v4 import new_markdown_cell, new_raw_cell
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
@@ -147,16 +148,51 @@ def test_problems_stand_in_a_note_and_hidden_tests_not_in_the_feedback(small):
     assert "<b>x</b>" not in page
 
 
-def test_the_marks_of_hidden_tests_in_a_students_cell_break_no_feedback(small):
+def test_the_marks_of_hidden_tests_in_a_students_cells_break_nothing(small):
+    """In an answer, a cell of one's own, Markdown, the copy of a test; nested and not ended."""
     folder, api, hand_in = small
-    mine = "### BEGIN HIDDEN TESTS\nprint('mine')"
+    mine = "### BEGIN HIDDEN TESTS\n### BEGIN HIDDEN TESTS\nprint('mine')"
     notebook = lesson.submission({"double": f"{lesson.ANSWERS['double']}\n{mine}"}, last=mine)
-    assert hand_in("alice", notebook)["success"]
+    notebook.cells += [new_markdown_cell(mine), new_raw_cell(mine)]
+    notebook.cells[lesson.find(notebook, "test_count_up")].source = mine
+    notebook.cells[lesson.find(notebook, "title")].source = mine
+    outcome = hand_in("alice", notebook)
+    assert outcome["success"], outcome
+    assert points(folder) == {"alice": lesson.ALL}
     outcome = api.generate_feedback("one", "alice")
     assert outcome["success"], outcome
     page = (folder / "feedback" / "alice" / "one" / "one.html").read_text()
-    assert page.count("BEGIN HIDDEN TESTS") == 2
+    assert page.count("BEGIN HIDDEN TESTS") == 8
     assert "secret_cases" not in page
+
+
+def test_an_assignment_of_several_notebooks(small):
+    """Each notebook is graded by its own tests; one that was not handed in gets nothing."""
+    folder, api, hand_in = small
+    other = lesson.source()
+    other.cells[lesson.find(other, "double")].source = "### BEGIN SOLUTION\nx = 1\n### END SOLUTION"
+    other.cells[lesson.find(other, "test_double")].source = "assert x == 1"
+    nbformat.write(other, folder / "source" / "one" / "two.ipynb")
+    assert api.generate_assignment("one", force=True)["success"]
+    both = folder / "submitted" / "alice" / "one"
+    both.mkdir(parents=True)
+    second = lesson.submission({"double": "x = 1", "quiz": "quiz = 'C'"})
+    nbformat.write(second, both / "two.ipynb")
+    assert hand_in("alice", lesson.submission({"average": "def average(values): return 0"}))[
+        "success"
+    ]
+    assert hand_in("ben", lesson.submission())["success"]
+    found = {}
+    for (student, notebook, cell), (score, _) in grades(folder, "one").items():
+        found.setdefault((student, notebook), set()).update(
+            {cell.removeprefix("test_")} if score else ()
+        )
+    assert found == {
+        ("alice", "one"): lesson.ALL - {"average"},
+        ("alice", "two"): lesson.ALL - {"quiz"},
+        ("ben", "one"): lesson.ALL,
+        ("ben", "two"): set(),
+    }
 
 
 def test_links_in_the_submitted_folder_are_not_followed(small):

@@ -749,6 +749,44 @@ def test_a_function_of_a_module_takes_the_place_of_the_students(judged, only_the
     assert judged(wrong, test, policy=only_theirs).status == "passed"
 
 
+def test_a_hidden_test_may_import_under_a_students_name_and_from_the_notebook(
+    needs_sandbox, only_theirs
+):
+    """What one test imports under an answer's name takes its place for the tests behind it."""
+    hidden = "### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS"
+    cells = [
+        lesson.answer_cell("b", f"### BEGIN SOLUTION\n{textwrap.dedent(USES)}\n### END SOLUTION"),
+        lesson.check_cell("own", hidden.format(
+            "import __main__\nfrom __main__ import above as mine\n"
+            "assert mine(1) == 20 and __main__.base is base and not hasattr(__main__, 'nothing')"
+        )),
+        lesson.check_cell("wrong", "assert base(1) == 2"),
+        lesson.check_cell("theirs", hidden.format(
+            "from theirs import base\nassert base(1) == 2 and above(1) == 20"
+        )),
+        lesson.check_cell("after", "assert above(1) == 20"),
+    ]  # fmt: skip
+    source = new_notebook(cells=cells)
+    submitted = nbformat.from_dict(source)
+    right = grade(source, submitted, limits=QUICK, policy=only_theirs)
+    assert [cell.status for cell in right.cells] == ["passed"] * 4
+    submitted.cells[0].source = textwrap.dedent(USES).replace("n + 1", "n - 1")
+    wrong = grade(source, submitted, limits=QUICK, policy=only_theirs)
+    assert [cell.status for cell in wrong.cells] == ["failed", "failed", "passed", "passed"]
+    assert wrong.cells[0].message == "A hidden check failed."
+
+
+def test_a_students_path_is_not_searched_for_what_a_test_imports_from_the_notebook(
+    judged, tmp_path
+):
+    (tmp_path / "missing.py").write_text("raise SystemExit('run over here')")
+    result = judged(
+        f"__path__ = [{str(tmp_path)!r}]\nx = 1",
+        "try:\n    from __main__ import missing\nexcept ImportError:\n    pass\nassert x == 1",
+    )
+    assert result.status == "passed", result.message
+
+
 def test_a_module_given_to_student_code_that_it_can_not_import_harms_nobody(judged, only_theirs):
     answer = """
         def look(module):

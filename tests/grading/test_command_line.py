@@ -15,9 +15,11 @@ import warnings
 import nbformat
 import pytest
 from make_course import LESSON, source_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from autograder.__main__ import main
 from autograder.check import notebook_at
+from autograder.course import Course
 from autograder.errors import GradingError
 from autograder.grading import log_to
 
@@ -434,6 +436,11 @@ def test_an_assignment_of_several_notebooks_is_told_what_grades_it(classroom, ca
         nbformat.write(source_notebook(), folder / f"{name}.ipynb")
     line = refused(["grade", "ps1"], capsys)
     assert "problem1.ipynb, problem2.ipynb; grade it with `nbgrader autograde ps1`" in line
+    nbformat.write(source_notebook(), folder / "ps1.ipynb")
+    assert "but of problem1.ipynb, problem2.ipynb, ps1.ipynb; " in refused(["grade", "ps"], capsys)
+    for name in ("problem1", "problem2"):  # a notebook without points may stand beside it
+        nbformat.write(new_notebook(cells=[new_markdown_cell("# Notes")]), folder / f"{name}.ipynb")
+    assert Course.load(classroom).find_lesson("ps") == "ps1"
 
 
 def test_added_tests_after_grading_say_what_to_do(classroom, capsys):

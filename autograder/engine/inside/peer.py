@@ -313,6 +313,8 @@ def error_place(error):
 
 
 def _snapshot(item):
+    if type(item) is list:
+        return item[:]
     if isinstance(item, np.ndarray):
         return item.copy()
     if isinstance(item, bytearray):
@@ -323,6 +325,8 @@ def _snapshot(item):
 
 
 def _changed(item, old):
+    if type(item) is list:
+        return len(item) != len(old) or not all(map(operator.is_, item, old))
     if isinstance(item, np.ndarray):
         return item.dtype != old.dtype or item.shape != old.shape or item.tobytes() != old.tobytes()
     if isinstance(item, bytearray):

@@ -92,14 +92,15 @@ class Channel:
             raise TooBigError("a number with too many digits can't be passed on") from error
         if len(text) > MAX_JSON or len(blob) > MAX_BLOB:
             raise TooBigError(f"a value of {len(text) + len(blob)} bytes is too large to pass on")
+        data = HEADER.pack(MAGIC, len(text), len(blob)) + text
         try:
-            _write_all(self.write_fd, HEADER.pack(MAGIC, len(text), len(blob)) + text + blob)
+            _write_all(self.write_fd, data + blob if blob else data)
         except OSError as error:
             raise LostError("the connection ended") from error
 
     def receive(self):
         """Return (message, blob) of the next frame; raise WireError or LostError."""
-        data = self._waiting or self._read_some(HEADER.size)
+        data, self._waiting = self._waiting or self._read_some(HEADER.size), b""
         if len(data) < HEADER.size:
             data = self._read_on(data, HEADER.size)
         magic, text_length, blob_length = HEADER.unpack_from(data)
@@ -111,7 +112,8 @@ class Channel:
         end = text_end + blob_length
         if len(data) < end:
             data = self._read_on(data, end)
-        self._waiting = data[end:]
+        if len(data) > end:
+            self._waiting = data[end:]
         try:
             text = data[HEADER.size : text_end].decode()
             message, length = _from_json(text)
@@ -120,6 +122,11 @@ class Channel:
         if length != len(text):
             raise WireError("a frame with more than its JSON")
         return message, data[text_end:end]
+
+    @property
+    def has_more(self):
+        """Whether bytes beyond the last frame have been read already."""
+        return bool(self._waiting)
 
     def close(self):
         """Close the descriptors; closing twice is fine."""
@@ -162,17 +169,17 @@ class Encoder:
     known         {id(container): number} of containers that the other side knows by number
     """
 
+    blob_length = 0
+    _depth = 0
+
     def __init__(self, foreign, known=None):
-        self.foreign = foreign
-        self.known = known or {}
+        self.foreign, self.known = foreign, known
         self.mutables = []  # containers in the order in which the decoder will meet them
         self.blobs = []
-        self.blob_length = 0
-        self._depth = 0
 
     def blob(self):
         """Return the block of bytes to send beside the JSON."""
-        return b"".join(self.blobs)
+        return b"".join(self.blobs) if self.blobs else b""
 
     def encode(self, value):
         """Return the JSON form of `value`; raises TooBigError for one too deep or too large."""
@@ -181,14 +188,8 @@ class Encoder:
             return value
         if self.known and id(value) in self.known:
             return ["arg", self.known[id(value)]]
-        self._depth += 1
-        try:
-            if self._depth > MAX_DEPTH:
-                raise TooBigError(f"a value nested more than {MAX_DEPTH} deep can't be passed on")
-            method = _ENCODERS.get(kind)
-            return self._other(value, kind) if method is None else method(self, value)
-        finally:
-            self._depth -= 1
+        method = _ENCODERS.get(kind)
+        return self._other(value, kind) if method is None else method(self, value)
 
     def contents(self, value):
         """Return the JSON form of a container itself, though the other side knows its number."""
@@ -203,7 +204,16 @@ class Encoder:
         """Return the JSON forms of several values."""
         if type(values) in (list, tuple) and _SCALARS.issuperset(map(type, values)):
             return list(values)
-        return [self.encode(item) for item in values]
+        self._depth += 1  # values nested in each other come through here, level by level
+        if self._depth > MAX_DEPTH:
+            raise TooBigError(f"a value nested more than {MAX_DEPTH} deep can't be passed on")
+        found = [self.encode(item) for item in values]
+        self._depth -= 1
+        return found
+
+    def _list(self, value):
+        self.mutables.append(value)
+        return ["l", self.items(value)]
 
     def _sequence(self, tag, base, value):
         if tag in "ls":
@@ -216,7 +226,8 @@ class Encoder:
 
     def _dict(self, value):
         self.mutables.append(value)
-        return ["d", [[self.encode(k), self.encode(v)] for k, v in dict.items(value)]]
+        parts = iter(self.items(part for pair in dict.items(value) for part in pair))
+        return ["d", [[key, part] for key, part in zip(parts, parts, strict=True)]]
 
     def _other(self, value, kind):
         if value is Ellipsis:
@@ -263,7 +274,7 @@ class Encoder:
 
 
 _ENCODERS = {
-    list: lambda self, value: self._sequence("l", list, value),
+    list: Encoder._list,
     tuple: lambda self, value: self._sequence("t", tuple, value),
     set: lambda self, value: self._sequence("s", set, value),
     frozenset: lambda self, value: self._sequence("f", frozenset, value),
@@ -303,10 +314,11 @@ class Decoder:
     known         containers that the other side knows by number
     """
 
+    _nodes = 0
+
     def __init__(self, blob, resolve, known=()):
         self.blob, self.resolve, self.known = blob, resolve, known
         self.mutables = []
-        self._nodes = 0
 
     def decode(self, part, depth=0):
         """Return the value of one JSON part; raises WireError for anything malformed."""
@@ -347,7 +359,7 @@ class Decoder:
 
     def _list(self, depth, parts):
         found = self._mutable([])
-        found.extend(self.items(parts, depth))
+        found += self.items(parts, depth)
         return found
 
     def _dict(self, depth, parts):
