@@ -31,7 +31,12 @@ AS_THEY_ARE = ["LICENSE", "requirements.txt", "constraints.txt", "binder"]
 LIBRARY = ROOT / "specdec"
 ANSWERS = "specdec/checks/data/lesson_*.json"
 # Beside the checks, modules of the library that hold an answer in other words.
-SEALED = ["specdec/checks/lesson_*.py", "specdec/costs.py", "specdec/widgets/sampling_lane.py"]
+SEALED = [
+    "specdec/checks/lesson_*.py",
+    "specdec/costs.py",
+    "specdec/widgets/cost_explorer.py",
+    "specdec/widgets/sampling_lane.py",
+]
 NOT_SHIPPED = ("__pycache__", ".ipynb_checkpoints")
 STUB = '''"""Sealed: it holds answers. Its source is part of the instructor's course."""
 

@@ -1,6 +1,7 @@
 """The students' bundle: no answer can be read in it, and it works alone."""
 
 import ast
+import difflib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from tools import bundle
 from tools.course import lesson_slugs, read_lesson, source_notebook, strip_markers
 
 TOGETHER, LINE, WHOLE = 60, 45, 24  # characters, without spaces, that make an answer's trace
+ALIKE = 0.75  # of two functions whose names were replaced
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.S)
 FIVE = "05_when_it_pays"  # it uses worked functions of lesson 1, and sealed modules
 
@@ -117,6 +119,45 @@ def test_no_answer_can_be_read_in_it(made, sources):
         if trace in text
     ]
     assert leaks == [], "add the module to SEALED in tools/bundle.py"
+
+
+def functions(code: str) -> list[str]:
+    """Return the bodies of all functions, their names replaced by numbers in order."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.FunctionDef):
+            names: dict[str, str] = {}
+            for part in ast.walk(node):
+                for field in ("id", "arg"):
+                    if isinstance(getattr(part, field, None), str):
+                        name = getattr(part, field)
+                        setattr(part, field, names.setdefault(name, f"v{len(names)}"))
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            found.append("\n".join(map(ast.unparse, body)))
+    return [body for body in found if len(body) >= LINE]
+
+
+def alike(one: str, other: str) -> bool:
+    match = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    bounds = (match.real_quick_ratio, match.quick_ratio, match.ratio)
+    return all(bound() > ALIKE for bound in bounds)
+
+
+def test_no_function_is_an_answer_with_other_names(made, sources):
+    worked = [
+        (name, body)
+        for slug in sources
+        for name, code in read_lesson(slug).reference.items()
+        for body in functions(code)
+    ]
+    near = [
+        f"{path.name} has {name}: {body[:80]}"
+        for path in (made[0] / "specdec").rglob("*.py")
+        for body in functions(path.read_text(encoding="utf-8"))
+        for name, answer in worked
+        if alike(body, answer)
+    ]
+    assert near == [], "add the module to SEALED in tools/bundle.py"
 
 
 def test_the_search_for_leaks_finds_them(sources):
