@@ -47,6 +47,15 @@ def test_a_hub_has_the_same_lab_settings_as_binder():
     assert on_hub.read_bytes() == given.read_bytes()
 
 
+def test_the_guide_and_the_class_test_have_the_same_steps():
+    guide = (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")
+    table = guide.partition("## A class on a hub")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\| ([A-Z][^|]*?) \|", table, re.M)
+    test = (ROOT / "tests" / "hub" / "test_class.py").read_text(encoding="utf-8")
+    names = [step.lower().replace("'", "").replace(" ", "_") for step in steps]
+    assert names == re.findall(r"^def test_(\w+)\(", test, re.M)
+
+
 def test_the_badge_opens_a_lesson_that_exists():
     badge = re.search(r"mybinder\.org/v2/gh/\S+?urlpath=([^)\s]+)", README)
     path = unquote(badge.group(1)).removeprefix("lab/tree/")

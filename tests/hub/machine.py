@@ -92,7 +92,7 @@ class ClassMachine:
         if self.process is not None:
             self.process.terminate()  # bubblewrap ends, and with it all of its process namespace
             self.process.wait()
-        psutil.wait_procs(_processes_of_users())
+        psutil.wait_procs(_processes_of_users(), timeout=60)
         remove_users()
         shutil.rmtree(self.folder)
 

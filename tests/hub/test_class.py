@@ -16,7 +16,7 @@ pytest.importorskip("jupyterhub", reason="JupyterHub is not installed (make hub)
 from lab import REPOSITORY, chromium
 from machine import STUDENTS, TEACHER, ClassMachine, missing
 from nbgrader.utils import notebook_hash
-from pages import Instructor, OpenNotebook, Student
+from people import Instructor, OpenNotebook, Student
 
 from autograder.answers import own_tests, with_answers, worked_answers
 from tools.course import read_lesson, source_notebook, strip_markers
