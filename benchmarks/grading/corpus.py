@@ -1,7 +1,7 @@
 """Who is paid too much, too little, harmed or left out: hostile hand-ins through several graders.
 
     python benchmarks/grading/corpus.py [ours nbgrader otter prairielearn]
-        [--otter PATH] [--prairielearn PATH] [--only TEXT]
+        [--otter PATH] [--prairielearn PATH] [--go-on] [--only TEXT]
 
 The hand-ins are those of tests/engine/corpus.py and tests/grading/hostile_files.py, on a small
 lesson of five exercises with a point each. Behind them an honest one is graded that deserves all
@@ -13,6 +13,7 @@ Results go to corpus.json beside this file.
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -43,7 +44,7 @@ OTHER_VICTIM = "a victim"  # and one that is the first
 LIMITS = {"cell": 2, "test": 2, "submission": 30, "memory_mb": 384, "disk_mb": 16}
 GROUP = 10
 CELL_SECONDS = 5  # for nbgrader's cells and otter's
-HAND_IN_SECONDS = 40  # after which a peer counts as hung
+HAND_IN_SECONDS = 60  # after which a peer counts as hung
 NOBODY = "61234"
 
 
@@ -112,7 +113,7 @@ class Group:
 class Verdict:
     """The names of those to whom something went wrong."""
 
-    graded: int = 0
+    graded: list = field(default_factory=list)
     over_paid: list = field(default_factory=list)
     under_paid: list = field(default_factory=list)
     harmed_others: list = field(default_factory=list)
@@ -121,7 +122,7 @@ class Verdict:
     not_expressible: list = field(default_factory=list)
 
     def add_points(self, hand_in, passed):
-        self.graded += 1
+        self.graded.append(hand_in.name)
         deserves = hand_in.deserves or frozenset()
         if (passed or set()) - deserves:
             self.over_paid.append(hand_in.name)
@@ -137,11 +138,15 @@ class Verdict:
             self.harmed_others.append(hand_in.name)
 
 
-def judge_peer(peer, hand_ins):
-    """Return the Verdict on a peer, group by group and one by one where a group went wrong."""
-    verdict = Verdict()
+def judge_peer(peer, hand_ins, verdict, keep):
+    """Complete the Verdict on a peer, group by group and one by one where a group went wrong.
+
+    keep  is called after each group
+    """
     waiting = []
     for hand_in in hand_ins:
+        if hand_in.name in (*verdict.graded, *verdict.not_expressible):
+            continue
         if peer.can_express(hand_in):
             waiting.append(hand_in)
         else:
@@ -154,15 +159,15 @@ def judge_peer(peer, hand_ins):
             verdict.add_points(hand_in, outcome.passed.get(hand_in.name))
             verdict.add_effects(hand_in, outcome)
         alone = "" if group.is_sound else ", one by one"
-        print(f"{peer.name}: {verdict.graded} graded{alone}, {len(waiting)} left", flush=True)
-    return verdict
+        print(f"{peer.name}: {len(verdict.graded)} graded{alone}, {len(waiting)} left", flush=True)
+        keep()
 
 
 # -- this engine ----------------------------------------------------------------------------------
 
 
-def judge_ours(hand_ins, scratch):
-    """Return the Verdict on `autograder grade`, with all hand-ins as one class."""
+def judge_ours(hand_ins, scratch, verdict):
+    """Fill the Verdict on `autograder grade`, with all hand-ins as one class."""
     folder = scratch / "ours"
     classroom = make_course(folder)
     for name in (VICTIM, OTHER_VICTIM):
@@ -173,7 +178,6 @@ def judge_ours(hand_ins, scratch):
     command = [sys.executable, "-m", "autograder", "grade", LESSON]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
-    verdict = Verdict()
     try:
         subprocess.run(command, cwd=folder, env=environment, timeout=1200, capture_output=True)
     except subprocess.TimeoutExpired:
@@ -186,7 +190,6 @@ def judge_ours(hand_ins, scratch):
         verdict.stopped_the_batch.append("the whole class")
     elif victims != [lesson.ALL, lesson.ALL]:
         verdict.harmed_others.append("the whole class")
-    return verdict
 
 
 def make_course(folder):
@@ -492,7 +495,7 @@ def say(name, verdict):
     kinds = ("over_paid", "under_paid", "harmed_others", "stopped_the_batch", "hung",
              "not_expressible")  # fmt: skip
     counts = ", ".join(f"{kind} {len(getattr(verdict, kind))}" for kind in kinds)
-    print(f"{name:14} graded {verdict.graded}, {counts}", flush=True)
+    print(f"{name:14} graded {len(verdict.graded)}, {counts}", flush=True)
 
 
 def main():
@@ -501,6 +504,7 @@ def main():
     parser.add_argument("graders", nargs="*", choices=[[], *graders], help="default: all")
     parser.add_argument("--otter", help="python of an environment with otter-grader")
     parser.add_argument("--prairielearn", help="python of one with pytest-prairielearn-grader")
+    parser.add_argument("--go-on", action="store_true", help="complete what is in corpus.json")
     parser.add_argument("--only", help="hand-ins whose name contains this text")
     arguments = parser.parse_args()
     hand_ins = [h for h in all_hand_ins() if not arguments.only or arguments.only in h.name]
@@ -510,26 +514,33 @@ def main():
         "prairielearn": (PrairieLearn, arguments.prairielearn),
     }
     known = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+
+    def keep(name, version, verdict, started):
+        seconds = round(time.monotonic() - started)
+        known[name] = {**machine(), "version": version, "hand_ins": len(hand_ins),
+                       "seconds": seconds, **vars(verdict)}  # fmt: skip
+        if not arguments.only:
+            RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
     for name in arguments.graders or graders:
-        started = time.monotonic()
+        verdict, started = Verdict(), time.monotonic()
+        if arguments.go_on and name in known:
+            verdict = Verdict(**{kind: known[name][kind] for kind in vars(Verdict())})
+            started -= known[name]["seconds"]
         with tempfile.TemporaryDirectory(prefix="corpus-", ignore_cleanup_errors=True) as scratch:
             os.chmod(scratch, 0o755)
             if name == "ours":
-                verdict, version = judge_ours(hand_ins, Path(scratch)), "this checkout"
+                judge_ours(hand_ins, Path(scratch), verdict)
+                keep(name, "this checkout", verdict, started)
             else:
                 kind, python = peers[name]
                 if python is None:
                     print(f"{name}: left out, its environment was not named")
                     continue
-                verdict = judge_peer(kind(python, Path(scratch)), hand_ins)
                 version = version_of(python, PACKAGES[name])
+                known_so_far = functools.partial(keep, name, version, verdict, started)
+                judge_peer(kind(python, Path(scratch)), hand_ins, verdict, known_so_far)
         say(name, verdict)
-        known[name] = {
-            **machine(), "version": version, "hand_ins": len(hand_ins),
-            "seconds": round(time.monotonic() - started), **vars(verdict),
-        }  # fmt: skip
-        if not arguments.only:
-            RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
