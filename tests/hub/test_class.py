@@ -245,6 +245,7 @@ def test_no_student_reaches_anothers_work_or_the_tests(machine):
     assert machine.run(CYD, "ls", str(released)).stdout.split() == [LESSON]
     for folder in (released, released / LESSON, feedback):
         assert machine.run(CYD, "touch", f"{folder}/x", check=False).returncode
+    assert machine.run(CYD, "grep", "-rl", "verify_greedy", str(released)).stdout
     hidden = "BEGIN HIDDEN TESTS"
     assert machine.run(CYD, "grep", "-rls", hidden, str(machine.folder), check=False).stdout == ""
 
