@@ -21,7 +21,7 @@ from .sandbox import Sandbox, SandboxUnavailable, inside_settings
 TESTER_MEMORY_MB = 2048
 START_SECONDS = 60
 SETUP_SECONDS = 30
-MAX_AHEAD = 8000  # characters of commands that wait; a pipe holds them, however they are written
+MAX_AHEAD = 5000  # characters of commands that wait: JSON takes up to 12 for one, a pipe 64 kB
 
 
 class EngineError(RuntimeError):

@@ -498,6 +498,10 @@ def say(name, verdict):
     print(f"{name:14} graded {len(verdict.graded)}, {counts}", flush=True)
 
 
+def read_results():
+    return json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     graders = ("ours", "nbgrader", "otter", "prairielearn")
@@ -513,14 +517,15 @@ def main():
         "otter": (Otter, arguments.otter),
         "prairielearn": (PrairieLearn, arguments.prairielearn),
     }
-    known = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    known = read_results()
 
     def keep(name, version, verdict, started):
         seconds = round(time.monotonic() - started)
-        known[name] = {**machine(), "version": version, "hand_ins": len(hand_ins),
-                       "seconds": seconds, **vars(verdict)}  # fmt: skip
+        found = {**machine(), "version": version, "hand_ins": len(hand_ins),
+                 "seconds": seconds, **vars(verdict)}  # fmt: skip
         if not arguments.only:
-            RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+            results = read_results() | {name: found}
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
     for name in arguments.graders or graders:
         verdict, started = Verdict(), time.monotonic()

@@ -282,7 +282,8 @@ def main():
     for part in arguments.parts or PARTS:
         with tempfile.TemporaryDirectory(prefix="grading-bench-") as scratch:
             found = PARTS[part](arguments, Path(scratch))
-        known[part] = machine() | {"results": found}
+        name = f"whole of {arguments.students}" if part == "whole" else part
+        known[name] = machine() | {"results": found}
         RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
