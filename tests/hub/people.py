@@ -117,13 +117,11 @@ class Student(Person):
         self.page.get_by_role("button", name=button, exact=True).click()
         self.page.get_by_text(then, exact=True).first.wait_for()
 
-    def read_feedback(self, lesson):
-        """Open the fetched feedback from the list and return the text that JupyterLab shows."""
+    def open_feedback(self, lesson):
+        """Open the fetched feedback from the list and return the frame that shows it."""
         self.page.get_by_text("(view feedback)").first.click()
-        files = self.page.locator(".jp-DirListing-item", has_text=f"{lesson}.html")
-        files.dblclick()
-        shown = self.page.frame_locator(".jp-HTMLViewer iframe").locator("body")
-        return shown.inner_text()
+        self.page.locator(".jp-DirListing-item", has_text=f"{lesson}.html").dblclick()
+        return self.page.frame_locator(".jp-HTMLViewer iframe")
 
 
 class OpenNotebook(Notebook):
