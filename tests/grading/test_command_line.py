@@ -613,7 +613,7 @@ def test_what_students_write_steers_no_terminal(classroom, submitted, capsys):
 def test_libraries_complain_into_the_log_only(tmp_path, capfd):
     log = tmp_path / "nbgrader.log"
     with log_to(log):
-        logging.getLogger("tornado.general").error("a socket closed early")
+        logging.getLogger("asyncio").error("a socket closed early")
         warnings.warn("an old name", DeprecationWarning, stacklevel=1)
     assert "a socket closed early" in log.read_text()
     assert capfd.readouterr() == ("", "")
