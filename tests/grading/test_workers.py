@@ -8,16 +8,15 @@ import psutil
 import pytest
 from make_course import LESSON
 
-from autograder import batch
+from autograder import work
 from autograder.__main__ import main
-from autograder.work import Workers, work
 
 
 @pytest.mark.sandbox
 def test_workers_have_no_access_to_the_gradebook(classroom, monkeypatch, capsys):
     seen = {"tasks": [], "open": set(), "parents": set()}
 
-    class Watched(Workers):
+    class Watched(work.Workers):
         def do(self, kind, tasks):
             for number, (name, outcome) in enumerate(super().do(kind, self.noted(kind, tasks))):
                 if number == 0:
@@ -40,7 +39,7 @@ def test_workers_have_no_access_to_the_gradebook(classroom, monkeypatch, capsys)
                     for link in Path(f"/proc/{process.pid}/fd").iterdir():
                         seen["open"].add(str(link.readlink()))
 
-    monkeypatch.setattr(batch, "Workers", Watched)
+    monkeypatch.setattr(work, "Workers", Watched)
     assert main(["grade", LESSON, "--force", "--jobs", "1"]) == 0
     folder = classroom / "autograder" / "classroom"
     gradebook = folder / "gradebook.db"
@@ -52,5 +51,5 @@ def test_workers_have_no_access_to_the_gradebook(classroom, monkeypatch, capsys)
 
     gradebook.rename(folder / "away.db")  # nor do they need one
     task = next(t for t in tasks if "/all_right/" in t["files"])
-    assert work("grade", task)["points"] == 5
+    assert work.work("grade", task)["points"] == 5
     assert not gradebook.exists()

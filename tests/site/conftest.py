@@ -23,13 +23,13 @@ def site(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
     with chromium() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tab(browser):
     """A page that notes each request and each error of a script."""
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
