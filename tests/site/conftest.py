@@ -29,7 +29,7 @@ def browser():
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tab(browser):
     """A page that notes each request and each error of a script."""
     tab = browser.new_page(viewport={"width": 1280, "height": 900})

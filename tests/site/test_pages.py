@@ -22,8 +22,6 @@ THEMES = ("light", "dark")
 
 def open_page(tab, site, name, theme="light"):
     """Open a page as a file, in a theme."""
-    tab.asked.clear()
-    tab.wrong.clear()
     tab.goto((site / f"{name}.html").as_uri())
     switch_to(tab, theme)
 
@@ -66,8 +64,6 @@ def test_a_server_sends_every_file_itself(tab, site):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/"
-        tab.asked.clear()
-        tab.wrong.clear()
         tab.goto(f"{address}{ONE}.html")
         look_for(tab, "bonus")
         server.shutdown()
