@@ -97,7 +97,10 @@ class Cluster:
 
     def __exit__(self, *error):
         self.pool.shutdown(wait=False)
-        self.client.close(timeout=5)
+        try:
+            self.client.close(timeout=5)
+        except Exception:  # its scheduler went away while it connected anew; the reason is told
+            self.client.status = "closed"  # or it would try again when it is deleted
 
     # -- the workers ----------------------------------------------------------------------------
 

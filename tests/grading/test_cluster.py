@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -290,6 +290,19 @@ def test_certificates_encrypt_the_way_and_a_lost_scheduler_ends_it(course, tmp_p
             assert rows(place) == before
     finally:
         encrypted.end()
+
+
+def test_a_client_that_cannot_be_closed_hides_no_error(tmp_path):
+    class Client:
+        status = "closing"
+
+        def close(self, timeout):
+            raise ValueError("IOStream is not idle")
+
+    lost = cluster.Cluster("tcp://127.0.0.1:1", tmp_path)
+    lost.client, lost.pool = Client(), ThreadPoolExecutor(1)
+    lost.__exit__(None, None, None)
+    assert lost.client.status == "closed"
 
 
 # -- without a cluster ----------------------------------------------------------------------------
