@@ -275,6 +275,7 @@ def test_certificates_encrypt_the_way_and_a_lost_scheduler_ends_it(course, tmp_p
         tls = "distributed.comm.tls"
         own = {"ca-file": certificate, "client.cert": certificate, "client.key": key}
         with dask.config.set({f"{tls}.{name}": str(path) for name, path in own.items()}):
+            encrypted.wait_for(1)
             lines, _ = grade(place, LESSON, options)
             assert lines[0].fresh
             assert passed(lines[0].result) == expected[student]
