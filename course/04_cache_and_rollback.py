@@ -1091,7 +1091,7 @@ product_costs(target)
 # for big batches: it first copies the matrix into an order that suits it, at each call. And the
 # arithmetic is no longer hidden behind the reading: these matrices are small, and much of them waits
 # in the processor's own memory. On processors with wider vectors (AVX-512) there is a third routine, for
-# products of up to about a million multiplications. It copies nothing. There the line is nearly level at
+# products of up to about a million multiplications. It copies nothing. There the line climbs slowly at
 # first and jumps where the largest matrix of a layer passes the million: 256 × 704 × 6 rows.
 #
 # </details>
