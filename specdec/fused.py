@@ -2,9 +2,9 @@
 
 Query, key and value become one matrix, and each matrix is kept twice: whole, and in panels of
 columns. OpenBLAS has a quick routine for small products. For a larger one it first copies the
-matrix, which takes longer than the product of a few rows; a panel keeps each product small. Recorded
-with AVX-512 (specdec/data/decoding.json): nine rows for 1.6 passes of one, and 2.4 in the taught
-code, specdec.model. The benchmarks run both, to compare with the best plain decoder that we have.
+matrix, which takes longer than the product of a few rows; a panel keeps each product small.
+Recorded with AVX-512 (specdec/data/decoding.json): nine rows for 1.6 passes of one, and for 2.4 in
+the taught code, specdec.model. The benchmarks run both, to compare with the best plain decoder.
 """
 
 import math
