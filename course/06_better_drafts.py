@@ -76,9 +76,9 @@ except ModuleNotFoundError:
 # | distilled model | the same network, taught by the target |
 # | heads | a few matrices that read the target's own hidden rows |
 #
-# And three texts that the target writes: free prose, a text that repeats itself, and a list. (Our small
-# target can't copy a passage when you ask it to, and writes no code. Larger models do both, and that is
-# where lookups shine.)
+# And three texts: free prose, a passage that is copied with two words changed, and a piece of code. The
+# prose is the target's own. The other two are given: so small a target neither copies on request nor
+# writes code, as larger ones do. The drafts don't know that; what they guess there is real.
 #
 # **Which draft wins on each text?** The fastest wins: the most tokens a pass, over the price of a round.
 # That price is one verifying pass, the dearer the more guesses it reads, and c for each guess. Choose
@@ -490,8 +490,8 @@ check_prompt_lookup_edges(
 # %% [markdown] minutes=1
 # The counts of the target's own text win, though they are fewer: closer to the target beats more. Now your
 # lookup, on free prose. Look at the ledger, not only at α: a round without a guess costs what plain
-# decoding costs, and gains nothing; a round with wrong guesses costs a wider pass. For a text that repeats
-# itself, choose the second one in the player above: it runs the same rule.
+# decoding costs, and gains nothing; a round with wrong guesses costs a wider pass. For texts that repeat
+# themselves, choose the copied passage or the code in the player above: it runs the same rule.
 
 # %% free_try="lookup_race" measured=true
 from specdec.trained.better import AsDraft, print_runs

@@ -4,23 +4,20 @@
     python -m tools.record_drafts texts      after new weights
     python -m tools.record_drafts prices     on a quiet machine
 
-Writes specdec/data/draft_race.json. The texts are chosen among fixed beginnings by what the target
-does with them: the prose that repeats itself least, the text that prompt lookup guesses best, and
-the list with the most entries.
+Writes specdec/data/draft_race.json. The prose is the target's own: of fixed beginnings, the one
+after which it repeats itself least. The other two texts are given, since so small a target neither
+copies when asked nor writes code; the share of their tokens that it would choose is recorded.
 """
 
 import json
 import sys
 from datetime import UTC, datetime
-from functools import cache
 
 import specdec  # noqa: F401  # isort: skip  (first: it sets one BLAS thread)
 import numpy as np
 
 from specdec.model import MODELS, load_model
 from specdec.trained.drafts import (
-    Lookup,
-    Run,
     five_drafts,
     generate,
     guess_cost,
@@ -28,27 +25,25 @@ from specdec.trained.drafts import (
     hidden_along,
     pass_costs,
 )
-from specdec.trained.traces import MAX_DRAFT, NEW_TOKENS, prompt_ids
+from specdec.trained.traces import MAX_DRAFT, NEW_TOKENS, greedy_with_cache, prompt_ids
 from specdec.widgets.draft_race import ASKED_K, RECORDED
 from tools.record_traces import processor
 
 PROSE_WORDS, PROSE_PROMPTS = 9, 16
-LISTS = (
-    "She saw the house, and the garden, and the park, and",
-    "They spoke of the whale, and the boat, and the captain, and",
-    "There were the father, the mother, the brother, the sister, the",
-    "one, two, three, four,",
-    "He had been to Bath, to London, to Portsmouth, to",
-    "It was neither kind, nor just, nor civil, nor",
-    "the cabin, the deck, the mast, the sails, the",
-)
-REPEATING = (
-    "They went up the hill, and down the hill, and up the hill, and down the hill, and",
-    "She was very happy, and he was very happy, and she was very happy, and he was",
-    "Miss Bates, Miss Bates, Miss Bates, Miss",
-    "I am sure I am not in the world. I am sure I am not in the world. I am sure",
-    "The whale rose, and the whale sank, and the whale rose, and the whale",
-)
+GIVEN = {
+    "copying": (
+        "As it was spoken: She had been at the house of her brother for three days, and he had not "
+        "yet asked her why she came.\nAs it was printed:",
+        " She had been at the house of her brother for four days, and he had not once asked her "
+        "why she came.",
+    ),
+    "code": (
+        'ships = [\n    ship("Rachel", masts=3, boats=4, home="Nantucket"),\n    ship("Pequod",',
+        ' masts=3, boats=5, home="Nantucket"),\n'
+        '    ship("Samuel", masts=2, boats=4, home="London"),\n'
+        "]",
+    ),
+}
 
 
 def candidates() -> list[str]:
@@ -65,43 +60,34 @@ def distinct(text: list[int]) -> float:
 
 
 def record_texts() -> list[dict]:
-    target = load_model("target")
-
-    @cache
-    def looked_up(prompt: str) -> Run:
+    target, drafts = load_model("target"), five_drafts()
+    written = {}
+    for prompt in candidates():
         ids = prompt_ids(prompt, target, NEW_TOKENS)
-        return generate(target, Lookup(), ids, NEW_TOKENS, ASKED_K)
-
-    def accepted(prompt: str) -> int:
-        return sum(looked_up(prompt).accepted)
-
-    def entries(prompt: str) -> tuple:
-        text = looked_up(prompt).texts[0]
-        return target.tokenizer.decode(text).count(","), distinct(text)
-
-    begun = candidates()
-    chosen = {
-        "prose": max(begun, key=lambda prompt: (distinct(looked_up(prompt).texts[0]), prompt)),
-        "copying": max([*REPEATING, *begun], key=accepted),
-        "list": max(LISTS, key=entries),
-    }
-    drafts = five_drafts()
-    return [
-        record(name, prompt, looked_up(prompt).texts[0], target, drafts)
-        for name, prompt in chosen.items()
-    ]
+        written[prompt] = greedy_with_cache(target, ids, NEW_TOKENS)
+    prose = max(written, key=lambda prompt: (distinct(written[prompt]), prompt))
+    texts = [record("prose", prose, written[prose], target, drafts)]
+    for name, (prompt, text) in GIVEN.items():
+        ids = target.tokenizer.encode(prompt)
+        both = target.tokenizer.encode(prompt + text)
+        if both[: len(ids)] != ids:
+            raise ValueError(f"the prompt of {name!r} ends inside a token")
+        texts.append(record(name, prompt, both[len(ids) :], target, drafts))
+    return texts
 
 
 def record(name: str, prompt: str, text: list[int], target, drafts) -> dict:
     """One text with all guesses; tokens are places in `pieces`, as in the pass player's traces."""
-    ids = prompt_ids(prompt, target, NEW_TOKENS)
+    ids = prompt_ids(prompt, target, len(text))
     hidden = hidden_along(target, np.array([*ids, *text]))
+    choices = target.logits(hidden).argmax(axis=-1)[len(ids) - 1 : -1]
     guesses = {d.name: guesses_along(d, ids, text, hidden, MAX_DRAFT) for d in drafts}
     used = sorted({*text, *(t for rows in guesses.values() for row in rows for t in row)})
     place = {token: index for index, token in enumerate(used)}
     return {
         "name": name,
         "prompt": prompt,
+        "own_share": round(float(np.mean(choices == text)), 2),
         "pieces": [target.tokenizer.decode([token]) for token in used],
         "tokens": [place[token] for token in text],
         "drafts": {

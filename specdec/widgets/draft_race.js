@@ -67,6 +67,12 @@ export function verdictOf(text, trace, prices, choice, k) {
   return { right, sentence };
 }
 
+// What is to be known of a text that the target did not write; empty for its own.
+export function givenSentence(text, trace) {
+  if (trace.own_share === 1) return "";
+  return fill(text.given, { share: Math.floor(100 * trace.own_share + 0.5) });
+}
+
 export function statusSentence(text, numbers, shown, k) {
   const total = written(Object.values(numbers)[0], Infinity);
   if (shown === 0) return fill(text.status_start, { k });
@@ -221,6 +227,7 @@ function render({ model, el }) {
   const position = makeRange(text.passes, 1, (shown) => save({ shown }));
   steps.append(next, back, all, position.node);
   const start = make("p", "sd-start");
+  const given = make("p", "sd-note");
   const lanes = make("div", "sd-lanes");
   const status = make("p", "sd-status");
   status.setAttribute("role", "status");
@@ -228,7 +235,7 @@ function render({ model, el }) {
   focusable(status);
   const note = make("p", "sd-note");
   const play = make("div", "sd-play");
-  play.append(controls, steps, start, lanes, makeLegend(text), note);
+  play.append(controls, steps, start, given, lanes, makeLegend(text), note);
   root.append(placing.node, play, status);
 
   function current() {
@@ -265,6 +272,8 @@ function render({ model, el }) {
     back.disabled = shown === 0;
     next.disabled = all.disabled = shown === most;
     write(start, `${trace.prompt} …`);
+    write(given, givenSentence(text, trace));
+    given.hidden = !given.textContent;
     const winner = winnerOf(numbers);
     lanes.replaceChildren(
       ...Object.entries(numbers).map(([name, found]) =>

@@ -12,7 +12,7 @@ from specdec.widgets.base import CourseWidget, front_end, picture_bundle
 from specdec.widgets.cost_explorer import two_places
 
 RECORDED = Path(__file__).parents[1] / "data" / "draft_race.json"
-TEXTS = ("prose", "copying", "list")
+TEXTS = ("prose", "copying", "code")
 DRAFTS = ("n-gram", "prompt lookup", "small model", "distilled model", "heads")
 ASKED_K = 4  # the question is about this many guesses a pass
 
@@ -30,8 +30,8 @@ TEXT = {
     "commit": "Show the race",
     "text_label": "Text",
     "text_prose": "Free prose",
-    "text_copying": "A text that repeats itself",
-    "text_list": "A list",
+    "text_copying": "Copying, with two words changed",
+    "text_code": "Code: a list of ships",
     "name_n-gram": "n-gram",
     "name_prompt lookup": "prompt lookup",
     "name_small model": "small model",
@@ -87,6 +87,11 @@ TEXT = {
         "α: accepted share of the guesses that were tested. c: price of a guess, in passes of the "
         "target. ×: {tokens} tokens, over the price of all passes and guesses; a pass over more "
         "rows costs more, as measured."
+    ),
+    "given": (
+        "This text is given. Our small target would choose only {share} % of its tokens itself: "
+        "read it as the text of a larger target that can write such things. The guesses and the "
+        "prices are our drafts' own."
     ),
     "status_locked": "Locked: place a winner for each text, then watch the race.",
     "status_start": "No pass yet, with k = {k}: all five wait for the target's first pass.",
@@ -168,6 +173,13 @@ def verdict(text: dict, trace: dict, prices: dict, choice: str) -> tuple[bool, s
     )
 
 
+def given_sentence(text: dict, trace: dict) -> str:
+    """What is to be known of a text that the target did not write; empty for its own."""
+    if trace["own_share"] == 1:
+        return ""
+    return text["given"].format(share=math.floor(100 * trace["own_share"] + 0.5))
+
+
 def status_sentence(text: dict, numbers: dict[str, Numbers], shown: int, k: int) -> str:
     """The sentence below the lanes."""
     total = written(next(iter(numbers.values())), 10_000)
@@ -202,7 +214,8 @@ def lane_numbers(text: dict, found: Numbers, cost: float) -> list[str]:
 class DraftRace(CourseWidget):
     """Recorded texts of the trained target, each guessed by five drafts.
 
-    texts   recorded texts: dicts with name, prompt, pieces, tokens, and drafts {name: guesses}
+    texts   recorded texts: dicts with name, prompt, pieces, tokens, drafts {name: guesses}, and
+            own_share, the share of the tokens that the target would choose: 1 where it wrote them
     prices  {"pass": cost over 1, 2, … rows, "guess": {draft: cost}}, in passes over one row
     text    strings to replace in TEXT, for a translation
 

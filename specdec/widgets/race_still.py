@@ -3,7 +3,13 @@
 import textwrap
 
 from specdec.widgets.cost_explorer import two_places
-from specdec.widgets.draft_race import ASKED_K, all_numbers, lane_numbers, winner_of
+from specdec.widgets.draft_race import (
+    ASKED_K,
+    all_numbers,
+    given_sentence,
+    lane_numbers,
+    winner_of,
+)
 from specdec.widgets.lesson_02_still import (
     FULL,
     MARKS,
@@ -54,7 +60,12 @@ def draw_race(race):
     """Return a matplotlib Figure of the whole race of the text shown, and all winners."""
     trace, numbers = race.trace, race.numbers
     lanes = {name: lane_rows(found, trace["pieces"]) for name, found in numbers.items()}
-    begins = textwrap.wrap(f"{trace['prompt']} …", WRAP_AT)
+    begins = [
+        part
+        for line in f"{trace['prompt']} …".splitlines()
+        for part in textwrap.wrap(line, WRAP_AT, drop_whitespace=False)
+    ]
+    begins += textwrap.wrap(given_sentence(race.text, trace), WRAP_AT)
     note = textwrap.wrap(race.text["note"].format(tokens=len(trace["tokens"])), WRAP_AT)
     end = [line for words in winners_lines(race) for line in textwrap.wrap(words, WRAP_AT)]
     rows = sum(len(lane) + 1.35 for lane in lanes.values())
@@ -104,4 +115,5 @@ def race_alt(race) -> str:
     for name, found in race.numbers.items():
         numbers = lane_numbers(race.text, found, race.prices["guess"][name])
         parts.append(f"{race.text['name_' + name]}: {', '.join(numbers)}.")
-    return " ".join([*parts, *winners_lines(race)])
+    given = given_sentence(race.text, race.trace)
+    return " ".join([*parts, *filter(None, [given]), *winners_lines(race)])

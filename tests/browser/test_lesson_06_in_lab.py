@@ -69,7 +69,7 @@ def test_the_race_survives_save_reload_and_a_new_server(lesson, browser):
     notebook.run_all()
     race = lesson.widget(notebook, RACE)
     place_winners(race)
-    race.get_by_role("combobox", name="Text", exact=True).select_option("list")
+    race.get_by_role("combobox", name="Text", exact=True).select_option("code")
     notebook.save()
     notebook.close()
     lesson.lab.stop()
@@ -80,7 +80,7 @@ def test_the_race_survives_save_reload_and_a_new_server(lesson, browser):
     assert sentence(race).startswith("No pass yet")
     race.get_by_role("button", name="All passes").click()
     assert sentence(race).startswith("All are through. ")
-    assert race.get_by_role("combobox", name="Text", exact=True).input_value() == "list"
+    assert race.get_by_role("combobox", name="Text", exact=True).input_value() == "code"
     assert MODEL_ERROR not in notebook.page.locator(".jp-Notebook").inner_text()
     notebook.close()
     assert (lesson.lab.root / kept).stat().st_size < 3_000_000

@@ -15,6 +15,7 @@ from specdec.widgets.draft_race import (
     TEXT,
     TEXTS,
     all_numbers,
+    given_sentence,
     lane_numbers,
     numbers_of,
     status_sentence,
@@ -33,7 +34,7 @@ GUESS = {
     "heads": 0.02,
 }
 PRICES = {"pass": PASS, "guess": GUESS}
-PLACED = {"prose": "n-gram", "copying": "prompt lookup", "list": "heads"}
+PLACED = {"prose": "n-gram", "copying": "prompt lookup", "code": "heads"}
 
 
 def made_up(name: str, seed: int, count: int = 14) -> dict:
@@ -54,6 +55,7 @@ def made_up(name: str, seed: int, count: int = 14) -> dict:
     return {
         "name": name,
         "prompt": f"Once upon {seed}",
+        "own_share": 1 if seed % 2 else 0.005 * (seed % 200),
         "pieces": [" a", "bc", "\n", " the", " "],
         "tokens": tokens,
         "drafts": {d: guesses(right, d == "prompt lookup") for d, right in shares.items()},
@@ -102,6 +104,7 @@ const results = cases.map(({ trace, k, choice, asked }) => {
     numbers,
     winner: race.winnerOf(numbers),
     verdict: race.verdictOf(text, trace, prices, choice, asked),
+    given: race.givenSentence(text, trace),
     sentences: [...Array(most + 1).keys()].map((n) => race.statusSentence(text, numbers, n, k)),
     lanes: Object.entries(numbers).map(([name, found]) =>
       race.laneNumbers(text, found, prices.guess[name])),
@@ -135,6 +138,7 @@ def test_one_rule_in_two_languages(tmp_path):
             "numbers": {name: found._asdict() for name, found in numbers.items()},
             "winner": winner_of(numbers),
             "verdict": {"right": right, "sentence": sentence},
+            "given": given_sentence(TEXT, case["trace"]),
             "sentences": [status_sentence(TEXT, numbers, n, case["k"]) for n in range(most + 1)],
             "lanes": [lane_numbers(TEXT, numbers[name], GUESS[name]) for name in numbers],
         }
@@ -149,7 +153,7 @@ def test_a_locked_race_gives_nothing_away():
     told = ("winners", "alpha", "tokens_per_pass", "speed", "cost")
     assert [getattr(race, name) for name in told] == [None] * 5
     assert race.describe() == TEXT["status_locked"]
-    race.picks = PLACED | {"list": None}
+    race.picks = PLACED | {"code": None}
     assert race.locked
     race.picks = PLACED
     assert set(race.winners) == set(TEXTS)
@@ -161,11 +165,11 @@ def test_a_locked_race_gives_nothing_away():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"picks": {"prose": "n-gram"}}, "one entry for each of prose, copying, list"),
-        ({"picks": PLACED | {"list": "a spell"}}, "'a spell' is no draft of the race"),
+        ({"picks": {"prose": "n-gram"}}, "one entry for each of prose, copying, code"),
+        ({"picks": PLACED | {"code": "a spell"}}, "'a spell' is no draft of the race"),
         ({"k": 9}, "k must lie in 0 to 8"),
         ({"shown": -1}, "shown must lie in 0"),
-        ({"shown_text": "verse"}, "shown_text must be one of prose, copying, list"),
+        ({"shown_text": "verse"}, "shown_text must be one of prose, copying, code"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_rolled_back(change, sentence):
@@ -186,7 +190,10 @@ def test_the_recorded_race_is_whole():
             assert len(rows) == len(trace["tokens"])
             assert all(0 <= piece < len(trace["pieces"]) for row in rows for piece in row)
             written = [t for one in passes_of(trace["tokens"], rows, 4) for t in one["emitted"]]
-            assert written == trace["tokens"], "every draft gives the target's own text"
+            assert written == trace["tokens"], "every draft gives the same text"
+    own = {trace["name"]: trace["own_share"] for trace in race.texts}
+    assert own["prose"] == 1, "the target wrote it"
+    assert max(own["copying"], own["code"]) < 1, "these are given"
     assert race.prices["pass"][0] == 1
     assert len(race.prices["pass"]) == 9
     assert all(cost > 0 for cost in race.prices["guess"].values())
@@ -206,6 +213,14 @@ def test_every_text_of_the_still_twin_lies_within_its_card(name):
         assert box.y1 <= figure.bbox.y1, words
     for draft in DRAFTS:
         assert f"{TEXT[f'name_{draft}']}: α" in alt
+
+
+def test_a_lookup_wins_where_a_text_repeats_and_not_on_prose():
+    race = load_widget("lesson_06", "race")
+    race.picks = PLACED
+    winners = race.winners
+    assert (winners["copying"], winners["code"]) == ("prompt lookup", "prompt lookup")
+    assert winners["prose"] != "prompt lookup"
 
 
 def test_still_mode_shows_a_picture(monkeypatch):
@@ -284,8 +299,11 @@ def test_by_mouse_from_the_prediction_to_the_last_pass(page):
     winner = page.locator(".sd-lane[data-fastest='true']")
     assert winner.get_attribute("data-draft") == winner_of(race.numbers)
     assert "★ fastest" in winner.inner_text()
-    page.get_by_role("combobox", name="Text", exact=True).select_option("list")
-    assert state(page, "shown_text", "shown") == ("list", 0)
+    assert "This text is given" not in page.locator(".sd-play").inner_text()
+    page.get_by_role("combobox", name="Text", exact=True).select_option("copying")
+    assert state(page, "shown_text", "shown") == ("copying", 0)
+    race.shown_text = "copying"
+    assert given_sentence(TEXT, race.trace) in page.locator(".sd-play").inner_text()
 
 
 @pytest.mark.browser
