@@ -1,8 +1,20 @@
-"""Shared by all tests: a missing tool is a skip that says its name, or a failure in CI."""
+"""Shared by all tests: a Chromium; a missing tool is a skip that says its name, or fails in CI."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "browser"))
+
+from lab import chromium
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
 
 
 def pytest_sessionfinish(session, exitstatus):

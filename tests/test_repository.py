@@ -93,3 +93,9 @@ def test_imports_go_one_way(package, forbidden):
     for path in (ROOT / package).rglob("*.py"):
         wrong = imported_packages(path) & forbidden
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(wrong)}"
+
+
+def test_no_two_files_of_the_tests_share_a_name():
+    # pytest imports them by their bare names, so a run of all tests would stop at the second.
+    names = [path.name for path in (ROOT / "tests").rglob("*.py")]
+    assert {name for name in names if names.count(name) > 1} <= {"conftest.py", "__init__.py"}

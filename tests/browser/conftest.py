@@ -1,20 +1,8 @@
-"""Fixtures of the browser tests: a Chromium, and the lesson that a test file names in SLUG."""
-
-import sys
-from pathlib import Path
+"""Fixtures of the browser tests: the lesson that a test file names in SLUG."""
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from lab import CourseLab, chromium
+from lab import CourseLab
 from lesson_in_lab import Lesson
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,8 @@ from traitlets.config import Config
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "grading"))
-sys.path.insert(0, str(Path(__file__).parent))
 
-from lab import KERNEL_READY, REPOSITORY, Lab, chromium
+from lab import KERNEL_READY, REPOSITORY, Lab
 from make_course import LESSON, make_course, source_notebook
 
 from autograder import grading
@@ -83,12 +82,6 @@ class Beacons:
         with self.page.expect_request("**/beacon-end"):
             self.page.evaluate("() => { fetch('/beacon-end'); }")
         return self.seen - {"end"}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,8 @@
 """The reading site, built once, and a page of a real Chromium to look at it."""
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "browser"))
-
-from lab import chromium
 
 from tools.site.__main__ import build
 
@@ -21,12 +15,6 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     build(folder)
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

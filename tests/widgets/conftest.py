@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "browser")]
-
-from lab import chromium  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture
