@@ -12,7 +12,7 @@ import time
 import nbformat
 from nbgrader import utils
 
-from . import cells
+from . import cells, processors
 from .cleaning import clean_cells
 from .code import imported_modules
 from .model import CellResult, Limits, Policy, Problem, Result
@@ -126,6 +126,7 @@ def _forget():
     global _runtimes_lock
     _runtimes.clear()
     _runtimes_lock = threading.Lock()
+    processors.forget()
 
 
 if hasattr(os, "register_at_fork"):
@@ -173,10 +174,12 @@ class _Grading:
                 self._step(step, number)
             for place in second_chances(self.source, self.repaired):
                 self._test_again(place)
+            self.processes.begin_end()  # the system takes its time, and so does this:
+            graded = [self._cell_result(cell) for cell in self.source.cells if _is_graded(cell)]
+            stored = self._stored()
         finally:
             self.processes.end()
-        graded = [self._cell_result(cell) for cell in self.source.cells if _is_graded(cell)]
-        return Result(graded, self.problems, self._stored(), time.monotonic() - started)
+        return Result(graded, self.problems, stored, time.monotonic() - started)
 
     def _send_ahead(self, steps):
         if time.monotonic() < self.deadline and self.restarts <= self.limits.restarts:

@@ -15,6 +15,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+from . import processors
 from .inside.wire import Channel, LostError, WireError
 from .sandbox import Sandbox, SandboxUnavailable, inside_settings
 
@@ -44,6 +45,7 @@ class Runtime:
             raise ValueError(f'sandbox must be "required" or "off", not {sandbox!r}')
         self.policy, self.limits = policy, limits
         self.sandboxed = sandbox == "required"
+        self.processor = None
         self.lock = threading.Lock()
         self.sandbox = self.control = self.server = None
         self.compiled = set()  # cells that the trusted process has compiled
@@ -63,7 +65,7 @@ class Runtime:
         if fresh_server:
             self._launch_server()
         if self.sandbox is None:
-            sandbox = Sandbox(self.policy, self.limits)
+            sandbox = Sandbox(self.policy, self.limits, self.processor)
             try:
                 sandbox.open()
             except BaseException:
@@ -75,6 +77,7 @@ class Runtime:
             raise EngineError("the trusted process did not start")
 
     def _launch_server(self):
+        self.processor = processors.claim()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         fd = theirs.fileno()
         self.server = subprocess.Popen(
@@ -106,7 +109,11 @@ class Runtime:
         """Return (commands socket, connections socket, process number) of a fresh tester."""
         commands, their_commands = socket.socketpair()
         connections, their_connections = socket.socketpair()
-        request = {"memory_mb": TESTER_MEMORY_MB, "files": source_files and str(source_files)}
+        request = {
+            "memory_mb": TESTER_MEMORY_MB,
+            "files": source_files and str(source_files),
+            "processor": self.processor,
+        }
         with their_commands, their_connections:
             descriptors = [their_commands.fileno(), their_connections.fileno()]
             try:
@@ -285,6 +292,12 @@ class SandboxedSubmission(_Submission):
             self.session.stop()
             self.session = None
 
+    def begin_end(self):
+        """Begin to end both sides; `end` waits for it."""
+        if self.session is not None:
+            self.session.begin_stop()
+        self._end_tester()
+
     def end(self):
         """End both sides."""
         self.stop_student()
@@ -368,6 +381,8 @@ class PlainSubmission(_Submission):
         """End both sides."""
         self.stop_student()
         self._end_tester()
+
+    begin_end = end
 
     def _end_tester(self):
         if self.process is not None:

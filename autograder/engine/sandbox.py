@@ -51,19 +51,30 @@ class Session:
 
     def __init__(self, sandbox, fd, keeper):
         self.sandbox, self.fd, self.keeper = sandbox, fd, keeper
+        self.stopping = False
+
+    def begin_stop(self):
+        """Begin to end every process of the submission; `stop` waits until none is left."""
+        if not self.stopping:
+            self.sandbox.begin_stop(self.keeper)
+            self.stopping = True
 
     def stop(self):
         """End every process of the submission; returns when none is left."""
         if self.keeper is not None:
-            keeper, self.keeper = self.keeper, None
-            self.sandbox.stop_session(keeper)
+            self.begin_stop()
+            self.sandbox.finish_stop()
+            self.keeper = None
 
 
 class Sandbox:
-    """A warm process in bubblewrap that starts submissions. Use as a context manager."""
+    """A warm process in bubblewrap that starts submissions. Use as a context manager.
 
-    def __init__(self, policy, limits):
-        self.policy, self.limits = policy, limits
+    processor  the number of the only one that submissions run on; None for any
+    """
+
+    def __init__(self, policy, limits, processor=None):
+        self.policy, self.limits, self.processor = policy, limits, processor
         self.process = self.control = None
         self.errors = None
 
@@ -105,7 +116,7 @@ class Sandbox:
 
     def wait_until_warm(self):
         """Let the warm process import. Raises SandboxUnavailable when it does not start."""
-        settings = inside_settings(self.policy, self.limits)
+        settings = inside_settings(self.policy, self.limits, self.processor)
         answer = self._ask(settings, START_SECONDS)
         if "warm" not in answer:
             raise _diagnosis(answer.get("error", self._last_error()))
@@ -147,9 +158,13 @@ class Sandbox:
                 f"Check that everyone may read {sys.prefix} and {sys.base_prefix}.",
             )
 
-    def stop_session(self, keeper):
-        """Kill the submission whose first process is `keeper`."""
-        self._ask({"do": "stop", "keeper": keeper}, REPLY_SECONDS)
+    def begin_stop(self, keeper):
+        """Begin to kill the submission that starts at `keeper`; `finish_stop` comes next."""
+        self._send({"do": "stop", "keeper": keeper})
+
+    def finish_stop(self):
+        """Wait until nothing is left of the submission whose end was begun."""
+        self._answer(REPLY_SECONDS)
 
     def close(self):
         """End the warm process and everything in it."""
@@ -193,9 +208,10 @@ class Sandbox:
         return lines[-1] if lines else ""
 
 
-def inside_settings(policy, limits):
+def inside_settings(policy, limits, processor=None):
     """Return what the student's process is told at its start, as plain data."""
     return {
+        "processor": processor,
         "warm": [*_WARM, *policy.warm],
         "stand_ins": list(policy.stand_ins),
         "hidden": dict(policy.hidden),

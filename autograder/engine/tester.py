@@ -96,8 +96,9 @@ class Main(types.ModuleType):
 class Tester:
     """Runs one submission's plan, command by command."""
 
-    def __init__(self, commands, connections=None):
+    def __init__(self, commands, connections=None, processor=None):
         self.commands, self.connections = commands, connections
+        self.processor = processor  # where the student's process runs
         self.peer = None
         self.held = {}  # the student's functions and classes, until they are told to have changed
         self.child = None
@@ -153,6 +154,9 @@ class Tester:
             self.peer.end()
         self._end_child()
         channel = self._spawn(message["spawn"]) if message.get("spawn") else self._receive()
+        if self.processor is not None:
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, [self.processor])
         self.peer = Peer(
             channel,
             functools.partial(proxies.describe, pure=self.pure),
@@ -474,7 +478,8 @@ def _one_submission(request, commands, connections):
         with tempfile.TemporaryDirectory() as folder:
             _link_files(request.get("files"), folder)
             os.chdir(folder)
-            Tester(Channel(commands, commands), socket.socket(fileno=connections)).run()
+            channel, sessions = Channel(commands, commands), socket.socket(fileno=connections)
+            Tester(channel, sessions, request.get("processor")).run()
             os.chdir("/")
     except BaseException:
         traceback.print_exc()

@@ -78,6 +78,13 @@ def _new_keyring():
         _libc.syscall(ctypes.c_long(number), _JOIN_SESSION_KEYRING, None)
 
 
+def stay_on(processor):
+    """Run this process and those that it starts on one processor, if it may; None for any."""
+    if processor is not None:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, [processor])
+
+
 def _write(path, text):
     with open(path, "w") as target:
         target.write(text)
@@ -158,6 +165,7 @@ def _keep(connection, report, settings, files):
     student = os.fork()
     if student == 0:
         os.close(report)
+        stay_on(settings["processor"])
         _become_student(limits)
         session.run(Channel(connection, connection), limits)
     os.close(connection)
