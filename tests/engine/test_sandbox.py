@@ -37,6 +37,15 @@ def inside(graded):
     return run
 
 
+def test_signs_of_magics_in_plain_python_mean_what_they_say(inside):
+    assert inside("print(json.dumps(['50 %', 7 % 4, 7 != 7, 'a?']))") == ["50 %", 3, False, "a?"]
+
+
+def test_a_timed_line_runs_and_a_shell_command_does_not(inside):
+    assert inside("n = 1\n%time n += 1\n!touch mark\nimport os\n"
+                  "print(json.dumps([n, os.path.exists('mark')]))") == [2, False]  # fmt: skip
+
+
 def test_nothing_on_the_network_can_be_reached(inside):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -347,8 +347,8 @@ class Shell:
         self.user_ns = session.names
 
     def transform(self, source):
-        """Return the cell as plain Python."""
-        if not any(mark in source for mark in "%!?"):
+        """Return the cell as plain Python; one that is that already stays as it is."""
+        if not any(mark in source for mark in "%!?") or _is_python(source):
             return source
         try:
             from IPython.core.inputtransformer2 import TransformerManager
@@ -391,6 +391,14 @@ def _use_shell(shell, display):
         module = sys.modules.get(module_name)
         if module is not None:
             module.display = display
+
+
+def _is_python(source):
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _is_silenced(source):
