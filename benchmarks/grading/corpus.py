@@ -45,7 +45,8 @@ LIMITS = {"cell": 2, "test": 2, "submission": 30, "memory_mb": 384, "disk_mb": 1
 GROUP = 10
 CELL_SECONDS = 5  # for nbgrader's cells and otter's
 HAND_IN_SECONDS = 60  # after which a peer counts as hung
-NOBODY = "61234"
+TOO_LARGE = 200 << 20  # bytes of a notebook that this script itself does not read
+FIRST_USER = 61234  # a user for each peer, since the bound on processes is one for a user
 
 
 @dataclass
@@ -250,7 +251,7 @@ for name, command, folder, seconds in json.load(open("commands.json")):
 """
 
 
-def run_inside(folder, python, commands):
+def run_inside(folder, python, commands, user):
     """Run commands, [(name, arguments, folder, seconds)], one after the other, in a sandbox.
 
     It shows the system, the environment of `python` and the folder, has no network, and bounds
@@ -258,7 +259,7 @@ def run_inside(folder, python, commands):
     """
     (folder / "driver.py").write_text(DRIVER)
     (folder / "commands.json").write_text(json.dumps(commands))
-    subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", folder], check=True)
+    subprocess.run(["chown", "-hR", f"{user}:{user}", folder], check=True)
     environment = Path(python).parent.parent
     base = Path(os.path.realpath(python)).parent.parent
     shown = [place for place in (environment, base) if not place.is_relative_to("/usr")]
@@ -278,7 +279,7 @@ def run_inside(folder, python, commands):
         "OPENBLAS_NUM_THREADS": "1", "JUPYTER_PLATFORM_DIRS": "1",
     }.items():  # fmt: skip
         arguments += ["--setenv", name, value]
-    arguments += ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+    arguments += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups",
                   "--no-new-privs", "prlimit", "--nproc=120", f"--as={6 << 30}",
                   f"--fsize={100 << 20}", "--core=0", python, "driver.py"]  # fmt: skip
     seconds = sum(command[3] for command in commands) + 30
@@ -303,6 +304,7 @@ class Peer:
     """A grader that is run for several hand-ins and an honest one, in a folder of their own."""
 
     name = ""
+    user = FIRST_USER
 
     def __init__(self, python, scratch):
         self.python, self.scratch, self.count = Path(python), scratch / self.name, 0
@@ -366,7 +368,7 @@ class Nbgrader(Peer):
             hand_in.write(course / "submitted" / name / LESSON)
         command = [str(self.python), "-m", "nbgrader", "autograde", LESSON]
         seconds = HAND_IN_SECONDS * len(hand_ins)
-        ended = run_inside(folder, self.python, [("all", command, str(course), seconds)])
+        ended = run_inside(folder, self.python, [("all", command, str(course), seconds)], self.user)
         passed = {}
         for name, found in passed_in(course / "gradebook.db").items():
             if name in names and list((course / "autograded" / name).rglob("*.ipynb")):
@@ -387,7 +389,7 @@ class OneByOne(Peer):
             places[hand_in.name] = place
             commands.append((hand_in.name, self.command(place, folder), str(place),
                              HAND_IN_SECONDS))  # fmt: skip
-        ended = run_inside(folder, self.python, commands)
+        ended = run_inside(folder, self.python, commands, self.user)
         passed = {}
         for name, place in places.items():
             if name in ended:
@@ -402,6 +404,7 @@ class Otter(OneByOne):
     """`otter run` with the lesson's tests, hidden ones included."""
 
     name = "otter"
+    user = FIRST_USER + 1
 
     def prepare(self):
         otter = self.python.parent / "otter"
@@ -437,6 +440,7 @@ class PrairieLearn(OneByOne):
     """
 
     name = "prairielearn"
+    user = FIRST_USER + 2
     TESTS = HERE / "prairielearn_tests.py"
 
     def can_express(self, hand_in):
@@ -452,11 +456,13 @@ class PrairieLearn(OneByOne):
         student = place / "test_lesson"
         student.mkdir()
         try:
+            if path.stat().st_size > TOO_LARGE:
+                raise ValueError("too large to read")
             notebook = json.loads(path.read_text())
             notebook["cells"] = [c for c in notebook["cells"] if not is_test_cell(c)]
             (student / "student_code.ipynb").write_text(json.dumps(notebook))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            shutil.copy(path, student / "student_code.ipynb")
+            os.replace(path, student / "student_code.ipynb")
         for other in place.iterdir():
             if other not in (path, student) and len(list(place.iterdir())) < 50:
                 os.replace(other, student / other.name)
