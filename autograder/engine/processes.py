@@ -57,6 +57,7 @@ class Runtime:
             return PlainSubmission(self, cwd)
         self.open()
         self.compile_cells(source.trusted_code())
+        self.sandbox.compile_cells(source.open_code)
         return SandboxedSubmission(self, files, source_files)
 
     def open(self):

@@ -46,6 +46,7 @@ class Source:
     definitions  {name: statement} of imports, functions and classes in cells that students get
     fallbacks    {name: statement} of imports in solutions, used where the student has the name
     operators    {class: special methods} that the solutions define
+    open_code    texts of the code cells that students got, without tests
     """
 
     cells: list
@@ -55,6 +56,7 @@ class Source:
     definitions: dict
     fallbacks: dict
     operators: dict
+    open_code: tuple
     metadata: dict = field(default_factory=dict)
 
     def trusted_code(self):
@@ -115,6 +117,7 @@ def read_source(notebook, released=None):
         definitions=definitions,
         fallbacks=fallbacks,
         operators=_operators(answers),
+        open_code=_open_code(release if released is None else released),
         metadata=dict(notebook.metadata),
     )
 
@@ -126,6 +129,11 @@ def release_version(notebook):
         preprocessor.enforce_metadata = False
         copied, _ = preprocessor.preprocess(copied, {})
     return copied
+
+
+def _open_code(released):
+    code = [cell for cell in released.cells if cell.cell_type == "code"]
+    return tuple(dict.fromkeys(cell.source for cell in code if _role(cell) != "test"))
 
 
 def _use_released(release, released):

@@ -7,7 +7,6 @@ wrong answers, with the reason for each. A learner who reads the file learns not
 import hashlib
 import json
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from specdec.sealed import unseal
@@ -44,10 +43,8 @@ def digest(question: str, answer: str) -> str:
 def questions() -> dict:
     """Return the questions of all lessons: {id: {"right", "why", "wrong", "kind"}}."""
     found = {}
-    folder = files("specdec.checks") / "data"
-    for file in sorted(folder.iterdir(), key=lambda f: f.name):
-        if Path(file.name).suffix == ".json":
-            found.update(json.loads(unseal(file.read_text(encoding="utf-8"))))
+    for file in sorted((Path(__file__).parent / "data").glob("*.json")):
+        found.update(json.loads(unseal(file.read_text(encoding="utf-8"))))
     return found
 
 

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from autograder.engine import EngineError, Limits, Policy, SandboxUnavailable, grader, sandbox
+from autograder.engine.source import read_source as source_of
 
 from . import lesson
 from .conftest import QUICK
@@ -480,3 +481,27 @@ def test_a_warm_process_that_died_is_started_again(graded):
 
 def test_limits_say_what_the_sandbox_needs():
     assert Limits(submission=30).inside()["cpu_seconds"] == 40
+
+
+def test_what_is_compiled_ahead_is_what_students_were_given():
+    given = source_of(lesson.source()).open_code
+    assert given[0] == "import math\nhelper = 3"
+    assert not any("assert" in text or "return" in text for text in given), given
+
+
+def test_a_given_cell_fails_and_shows_as_one_of_the_students(graded):
+    grader.close_all()
+    text = "print(6 * 7)\nawait asyncio.sleep(0)\nthree = [1, 2, 3]\nthree[5]"
+    source, submitted = lesson.source(), lesson.submission()
+    for notebook in (source, submitted):
+        notebook.cells[1].source = f"import asyncio\n{text}"
+    with_it = graded(submitted, source=source)
+    submitted.cells[1].source += "  # changed"
+    changed = graded(submitted, source=source)
+    (runtime,) = grader._runtimes.values()
+    assert f"import asyncio\n{text}" in runtime.sandbox.compiled
+    said, error = with_it.notebook["cells"][1]["outputs"]
+    assert said["text"] == "42\n"
+    assert (error["ename"], error["evalue"]) == ("IndexError", "list index out of range")
+    assert "line 5, in <module>: three[5]" in str(error["traceback"])
+    assert len(changed.notebook["cells"][1]["outputs"]) == 2

@@ -7,6 +7,7 @@ side; nothing here is trusted.
 import ast
 import asyncio
 import base64
+import contextlib
 import importlib
 import inspect
 import io
@@ -24,6 +25,8 @@ MAX_OUTPUT = 64 << 10  # characters kept of a cell's output
 MAX_FIGURES = 8
 MAX_RESULT = 10_000
 MAX_ANSWERS = 10_000
+
+_prepared = {}  # {a cell that students were given: its compiled parts}
 
 
 class Output(io.TextIOBase):
@@ -300,20 +303,13 @@ class Session:
     # -- running cells ----------------------------------------------------------------------
 
     def _execute(self, source, number):
-        source = self.shell.transform(source)
-        name = f"<cell {number}>"
-        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-        tree = ast.parse(source, name)
-        last = None
-        if tree.body and isinstance(tree.body[-1], ast.Expr) and not _is_silenced(source):
-            last = ast.Interactive([tree.body.pop()])
-        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        for part, mode in ((tree, "exec"), (last, "single")):
-            if part is not None:
-                code = compile(part, name, mode, flags=flags, dont_inherit=True)
-                result = eval(code, self.names)
-                if code.co_flags & inspect.CO_COROUTINE:
-                    asyncio.run(result)
+        parts = _prepared.get(source)
+        if parts is None:
+            parts = _compiled(self.shell.transform(source), f"<cell {number}>")
+        for code in parts:
+            result = eval(code, self.names)
+            if code.co_flags & inspect.CO_COROUTINE:
+                asyncio.run(result)
 
     def _show(self, value):
         if value is not None:
@@ -391,6 +387,28 @@ def _use_shell(shell, display):
         module = sys.modules.get(module_name)
         if module is not None:
             module.display = display
+
+
+def prepare_cells(sources):
+    """Compile cells before any submission starts; those with magics wait for their turn."""
+    for number, source in enumerate(sources, len(_prepared)):
+        if _is_python(source):
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                _prepared[source] = _compiled(source, f"<cell given {number}>")
+
+
+def _compiled(source, name):
+    """Return a cell's code objects: its statements, and the expression that it shows."""
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    tree = ast.parse(source, name)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr) and not _is_silenced(source):
+        last = ast.Interactive([tree.body.pop()])
+    return [
+        compile(part, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        for part, mode in ((tree, "exec"), (last, "single"))
+        if part is not None
+    ]
 
 
 def _is_python(source):
