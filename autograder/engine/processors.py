@@ -6,6 +6,7 @@ processor takes several times as long as one that stays: the other one has to be
 
 import contextlib
 import os
+import random
 import stat
 import tempfile
 
@@ -33,11 +34,11 @@ def forget():
 def _take_free_one():
     import fcntl  # only systems with a sandbox come here, and they have it
 
-    usable = sorted(os.sched_getaffinity(0), reverse=True)  # the first one has most of the rest
+    usable = list(os.sched_getaffinity(0))
     if len(usable) > 1:
         with contextlib.suppress(OSError):
             folder = _locks()
-            for number in usable:
+            for number in random.Random().sample(usable, len(usable)):  # other users have locks too
                 lock = open(os.path.join(folder, str(number)), "w")  # noqa: SIM115  # stays open
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
