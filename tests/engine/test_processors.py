@@ -46,11 +46,11 @@ def test_each_worker_gets_another_one_and_the_rest_get_none():
 
 
 def test_a_processor_is_free_again_when_its_worker_was_killed():
-    with worker(TWO) as (process, first):
+    with worker(TWO) as (process, first), worker(TWO):
         process.kill()
         process.wait()
-        with worker(TWO) as (_, second):
-            assert second == first
+        with worker(TWO) as (_, found):
+            assert found == first
 
 
 def test_the_only_processor_is_nobodys():
