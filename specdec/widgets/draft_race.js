@@ -227,7 +227,7 @@ function render({ model, el }) {
   const position = makeRange(text.passes, 1, (shown) => save({ shown }));
   steps.append(next, back, all, position.node);
   const start = make("p", "sd-start");
-  const given = make("p", "sd-note");
+  const given = make("p", "sd-note sd-given");
   const lanes = make("div", "sd-lanes");
   const status = make("p", "sd-status");
   status.setAttribute("role", "status");
