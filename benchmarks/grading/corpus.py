@@ -51,7 +51,11 @@ FIRST_USER = 61234  # a user for each peer, since the bound on processes is one 
 
 @dataclass
 class HandIn:
-    """One hand-in. deserves: its exercises that earn their point; None: there is none to grade."""
+    """One hand-in.
+
+    deserves  its exercises that earn their point; None where this engine reads no notebook in it:
+              a grader that does may pay what it finds
+    """
 
     name: str
     deserves: frozenset | None
@@ -62,7 +66,9 @@ class HandIn:
 def all_hand_ins():
     """Return every hand-in of the two collections."""
     found = [HandIn(e.name, e.deserves, lambda folder, e=e: write_entry(e, folder)) for e in CORPUS]
-    for name, (befall, deserves, _) in FILES.items():
+    for name, (befall, deserves, problem) in FILES.items():
+        if problem == "not_a_file":  # it leads to somebody else's work, or to nothing
+            deserves = ()
         deserves = None if deserves is None else frozenset(deserves)
         found.append(HandIn(name, deserves, lambda folder, b=befall: write_odd(b, folder), False))
     return found
@@ -124,10 +130,11 @@ class Verdict:
 
     def add_points(self, hand_in, passed):
         self.graded.append(hand_in.name)
-        deserves = hand_in.deserves or frozenset()
-        if (passed or set()) - deserves:
+        if hand_in.deserves is None:
+            return
+        if (passed or set()) - hand_in.deserves:
             self.over_paid.append(hand_in.name)
-        if deserves - (passed or set()):
+        if hand_in.deserves - (passed or set()):
             self.under_paid.append(hand_in.name)
 
     def add_effects(self, hand_in, group):
