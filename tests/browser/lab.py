@@ -31,6 +31,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 START_LIMIT_S = 240  # generous: a busy machine is no fault
 PAGE_LIMIT_MS = 120_000
+OUTPUT_LIMIT_MS = 10_000
+ALL_DRAWN = """(area) => {
+    const outputs = [...area.querySelectorAll(".jp-OutputArea-output")];
+    return outputs.length > 0 && outputs.every((output) => output.hasChildNodes());
+}"""
 
 KERNEL_READY = """() => {
   const panel = window.jupyterapp?.shell.currentWidget;
@@ -263,6 +268,17 @@ class Notebook:
         )
         shown.wait_for()
         return shown
+
+    def output(self, cell):
+        """Return what a cell has put out, once all of it is drawn; "" if it has put out nothing."""
+        from playwright.sync_api import TimeoutError
+
+        area = self.scroll_to(cell).locator(".jp-OutputArea")
+        with contextlib.suppress(TimeoutError):  # outputs are drawn a moment after their cell
+            self.page.wait_for_function(
+                ALL_DRAWN, arg=area.element_handle(), timeout=OUTPUT_LIMIT_MS
+            )
+        return area.inner_text().strip()
 
     def save(self):
         """Save and wait until the file is written."""

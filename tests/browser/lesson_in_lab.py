@@ -1,17 +1,14 @@
 """A lesson as a student meets it, in the course's own JupyterLab; shared by the lessons' tests."""
 
-import contextlib
 import re
 
 import nbformat
 from lab import PAGE_LIMIT_MS, THEMES, CourseLab, axe_violations
-from playwright.sync_api import TimeoutError
 
 from autograder.answers import with_answers, worked_answers
 from tools.course import read_lesson, source_notebook, strip_markers
 
 MODEL_ERROR = "Error displaying widget"
-OUTPUT_LIMIT_MS = 10_000
 
 
 class Lesson:
@@ -49,10 +46,7 @@ class Lesson:
 
     def output(self, notebook, text, path=None):
         """Return what the first cell with a text has put out; "" if it has put out nothing."""
-        area = self.cell(notebook, text, path).locator(".jp-OutputArea")
-        with contextlib.suppress(TimeoutError):  # outputs are drawn a moment after their cell
-            area.locator(".jp-OutputArea-output").first.wait_for(timeout=OUTPUT_LIMIT_MS)
-        return area.inner_text().strip()
+        return notebook.output(self.place(text, path))
 
     def widget(self, notebook, text):
         """Return the widget below the first cell with a text, drawn."""

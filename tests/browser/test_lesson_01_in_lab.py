@@ -11,15 +11,13 @@ LANE, OWN_LANE, QUIZ = "lane = load_widget", "own_lane = load_widget", "quiz = l
 
 
 def test_run_all_reaches_the_last_cell(lesson, untouched):
-    last = lesson.place("show_progress")
-    output = untouched.scroll_to(last).locator(".jp-OutputArea").inner_text()
+    output = lesson.output(untouched, "show_progress")
     assert "0 of 20 points pass their visible checks" in output
     assert (untouched.foreign, untouched.errors) == ([], [])
 
 
 def test_an_unwritten_exercise_says_so_in_one_line(lesson, untouched):
-    cell = untouched.scroll_to(lesson.place("check_verify_greedy(verify_greedy)"))
-    assert cell.locator(".jp-OutputArea").inner_text().strip() == (
+    assert lesson.output(untouched, "check_verify_greedy(verify_greedy)") == (
         "✎ verify_greedy is not written yet. Write it in the answer cell, without the line that "
         "raises NotImplementedError, then run both cells."
     )
@@ -30,7 +28,7 @@ def test_the_prediction_locks_the_lane_and_gives_nothing_away(lesson, browser):
     notebook.run_all()
     lane = lesson.widget(notebook, LANE)
     assert "Locked" in sentence(lane)
-    assert "accepted: None" in notebook.scroll_to(lesson.place("lane.picks")).inner_text()
+    assert "accepted: None" in lesson.output(notebook, "lane.picks")
     commit(lesson.widget(notebook, LANE), "C")
     lane = lesson.widget(notebook, LANE)
     assert "Not this time" in lane.inner_text()
@@ -79,8 +77,7 @@ def test_validate_says_success_for_a_solved_lesson(lesson, browser, solved):
     notebook = lesson.lab.open(browser, solved)
     assert "Success" in validate(notebook)
     notebook.run_all()
-    place = lesson.place("show_progress", solved)
-    output = notebook.scroll_to(place).locator(".jp-OutputArea").inner_text()
+    output = lesson.output(notebook, "show_progress", solved)
     assert "18 of 20 points pass their visible checks.\n2 more noted" in output
     assert (notebook.foreign, notebook.errors) == ([], [])
     notebook.close()

@@ -132,12 +132,12 @@ def printed(notebook, cell):
         cell,
     )
     notebook.wait_until_run()
-    return notebook.scroll_to(cell).locator(".jp-OutputArea").inner_text()
+    return notebook.output(cell)
 
 
 def test_a_cell_reads_what_the_learner_set(notebook):
     lane = locked_lane(notebook)
-    assert "None [] " in printed(notebook, 1), "a locked lane gives nothing away"
+    assert printed(notebook, 1).endswith("None []"), "a locked lane gives nothing away"
     predict(lane)
     lane.get_by_label("Target's answer at place 2").select_option("3")
     printed(notebook, 1)  # the page keeps a change back until the kernel has the one before it
