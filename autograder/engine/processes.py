@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import processors
 from .inside.wire import Channel, LostError, WireError
-from .sandbox import Sandbox, SandboxUnavailable, inside_settings
+from .sandbox import Sandbox, SandboxUnavailable, in_a_file, inside_settings
 
 TESTER_MEMORY_MB = 2048
 START_SECONDS = 60
@@ -97,14 +97,11 @@ class Runtime:
         cells  [(text, kind)], see Source.trusted_code
         """
         new = [cell for cell in cells if cell not in self.compiled]
-        if not new:
-            return
-        with tempfile.TemporaryFile() as packed:
-            packed.write(json.dumps(new).encode())
-            packed.seek(0)
-            with contextlib.suppress(OSError):  # a dead process shows when a tester is wanted
+        if new:
+            with in_a_file(json.dumps(new).encode()) as packed, contextlib.suppress(OSError):
+                # a dead process shows when a tester is wanted
                 socket.send_fds(self.control, [b'{"cells": true}'], [packed.fileno()])
-        self.compiled.update(new)
+            self.compiled.update(new)
 
     def fork_tester(self, source_files):
         """Return (commands socket, connections socket, process number) of a fresh tester."""

@@ -125,14 +125,11 @@ class Sandbox:
     def compile_cells(self, cells):
         """Let the warm process compile what students were given, once for all submissions."""
         new = [cell for cell in cells if cell not in self.compiled]
-        if not new:
-            return
-        with tempfile.TemporaryFile() as packed:
-            packed.write(json.dumps(new).encode())
-            packed.seek(0)
-            self._send({"do": "compile"}, [packed.fileno()])
-        self._answer(REPLY_SECONDS)  # where it is gone, the next submission shows it
-        self.compiled.update(new)
+        if new:
+            with in_a_file(json.dumps(new).encode()) as packed:
+                self._send({"do": "compile"}, [packed.fileno()])
+            self._answer(REPLY_SECONDS)  # where it is gone, the next submission shows it
+            self.compiled.update(new)
 
     def start(self, files=()):
         """Start a submission with its other files, [(relative path, bytes), …]."""
@@ -232,14 +229,19 @@ def inside_settings(policy, limits, processor=None):
     }
 
 
-def _packed(files):
+def in_a_file(data):
+    """Return a temporary file with these bytes, at its beginning; its descriptor can be sent."""
     target = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
-    if files:
-        heads = json.dumps([[path, len(data)] for path, data in files])
-        target.write(heads.encode() + b"\n" + b"".join(data for _, data in files))
+    target.write(data)
     target.seek(0)
-    target.flush()
     return target
+
+
+def _packed(files):
+    if not files:
+        return in_a_file(b"")
+    heads = json.dumps([[path, len(data)] for path, data in files])
+    return in_a_file(heads.encode() + b"\n" + b"".join(data for _, data in files))
 
 
 # -- the command line of bubblewrap ---------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The sandbox: what student code can see, reach and leave behind."""
 
 import json
+import linecache
 import multiprocessing
 import os
 import socket
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from autograder.engine import EngineError, Limits, Policy, SandboxUnavailable, grader, sandbox
+from autograder.engine.inside import session
 from autograder.engine.source import read_source as source_of
 
 from . import lesson
@@ -487,6 +489,16 @@ def test_what_is_compiled_ahead_is_what_students_were_given():
     given = source_of(lesson.source()).open_code
     assert given[0] == "import math\nhelper = 3"
     assert not any("assert" in text or "return" in text for text in given), given
+
+
+def test_each_given_cell_keeps_its_own_lines(monkeypatch):
+    monkeypatch.setattr(session, "_prepared", {})
+    lessons = [["%matplotlib inline", "a = 1", "?a", "b = 2"], ["c = 3", "d = 4"]]
+    for cells in lessons:
+        session.prepare_cells(cells)
+    assert set(session._prepared) == {"a = 1", "b = 2", "c = 3", "d = 4"}
+    for text, (code,) in session._prepared.items():
+        assert linecache.getline(code.co_filename, 1) == text
 
 
 def test_a_given_cell_fails_and_shows_as_one_of_the_students(graded):

@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import itertools
 import linecache
 import os
 import pickle
@@ -27,6 +28,7 @@ MAX_RESULT = 10_000
 MAX_ANSWERS = 10_000
 
 _prepared = {}  # {a cell that students were given: its compiled parts}
+_numbers = itertools.count()
 
 
 class Output(io.TextIOBase):
@@ -391,10 +393,9 @@ def _use_shell(shell, display):
 
 def prepare_cells(sources):
     """Compile cells before any submission starts; those with magics wait for their turn."""
-    for number, source in enumerate(sources, len(_prepared)):
-        if _is_python(source):
-            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                _prepared[source] = _compiled(source, f"<cell given {number}>")
+    for source in sources:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            _prepared[source] = _compiled(source, f"<cell given {next(_numbers)}>")
 
 
 def _compiled(source, name):
