@@ -77,8 +77,8 @@ except ModuleNotFoundError:
 # | heads | a few matrices that read the target's own hidden rows |
 #
 # And three texts: free prose, a passage that is copied with two words changed, and a piece of code. The
-# prose is the target's own. The other two are given: so small a target neither copies on request nor
-# writes code, as larger ones do. The drafts don't know that; what they guess there is real.
+# prose is the target's own. The other two are given, for our target is too small to copy on request or to
+# write code. The drafts don't know that; what they guess there is real.
 #
 # **Which draft wins on each text?** The fastest wins: the most tokens a pass, over the price of a round.
 # That price is one verifying pass, the dearer the more guesses it reads, and c for each guess. Choose
